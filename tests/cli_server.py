@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 READY = (
-    "cyclopts", "rich.table", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
+    "cyclopts", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
     "kinetree.files.loading", "kinetree.motion", "kinetree.simulate.simulation",
     "kinetree.engine.kernels.compile", "kinetree.explain.tables", "kinetree.views",
     "llvmlite.binding",

@@ -4,27 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kinetree.core.arrays import Array
-from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
-from kinetree.files.description.joints import joint_screw
+import kinetree as kt
 from kinetree.files.description.records import (
     Body,
     FrameDescription,
     JointDescription,
-    Limits,
     LinkDescription,
-    Mimic,
     RobotDescription,
-    Rotor,
-    Spring,
 )
-from kinetree.model.build import build_model
-from kinetree.model.edit import with_friction
-from kinetree.model.model import Model
-from kinetree.spatial.se3 import pose
-from kinetree.spatial.so3 import exp_so3
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Limits, Mimic, Rotor, Spring
+from kinetree.model import Model, build_model
+from kinetree.spatial import exp_so3, pose
 
+Array = NDArray[np.float64]
 SCREWS = ("revolute", "revolute", "prismatic", "helical")
 ALL_TYPES = (*SCREWS, "spherical", "planar", "free")
 
@@ -73,7 +68,7 @@ def random_model(
                 parent=parent,
                 child=name,
                 M_pc=at,
-                A=joint_screw(type, axis, pitch, point, f"joint{i + 1}"),
+                A=_screw(type, axis, pitch, point),
                 limits=Limits() if follows else Limits(-2.0, 2.0, 5.0, 100.0),
                 mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
                 **(_random_drive(rng, names, type) if drives else {}),
@@ -103,7 +98,18 @@ def random_model(
         springs=_random_springs(seed, joints) if springs else {},
     )
     model = build_model(description)
-    return with_friction(model, _random_laws(seed, model)) if laws and drives else model
+    if laws and drives:
+        model = kt.Robot(model).with_friction(_random_laws(seed, model)).model
+    return model
+
+
+def _screw(type: str, axis: Array, pitch: float, point: Array) -> Array | None:
+    """The screw axis (omega, v) of a joint; None for types without one."""
+    if type == "prismatic":
+        return np.concatenate([np.zeros(3), axis])
+    along = pitch if type == "helical" else 0.0
+    twist = np.concatenate([axis, np.cross(point, axis) + along * axis])
+    return twist if type in SCREWS else None
 
 
 def _random_laws(seed: int, model: Model) -> dict[str, Friction]:

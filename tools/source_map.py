@@ -91,7 +91,7 @@ def module_graph() -> dict[str, set[str]]:
 # folders whose parts are rooms of their own: they belong together for a reader, not in the order
 PARTS = {
     "engine": {"compiler", "kernels", "tensors", "export"},
-    "files": {"description", "write", "convert", "loading", "report"},
+    "files": {"description", "write", "convert", "loading", "report", "saving"},
 }
 
 

@@ -18,12 +18,14 @@ from kinetree.core.options import typed
 from kinetree.files.convert.converter import Converter, Order, make_order
 from kinetree.files.convert.libraries import drake, mujoco, pinocchio
 from kinetree.files.description.joints import REVOLUTE
+from kinetree.files.saving import Saved, save
 from kinetree.files.write import to_mjcf, to_urdf
 from kinetree.model import HasModel, Model, model_of
 from kinetree.robot.tables import from_dh, from_points, from_screws, from_transforms
 
 __all__ = [
     "Converter",
+    "Saved",
     "from_dh",
     "from_drake",
     "from_mujoco",
@@ -31,6 +33,7 @@ __all__ = [
     "from_points",
     "from_screws",
     "from_transforms",
+    "save",
     "to_drake",
     "to_mjcf",
     "to_mujoco",

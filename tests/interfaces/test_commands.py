@@ -102,6 +102,7 @@ plan panda --to panda_joint1=0.5 --speed 1 --effort 20
     "optimize": """
 optimize planar_2r --to 1 0.5 -o best.csv
 optimize rp --to 0.5 0.2 --dt 0.05 --json
+optimize arm.urdf --to 0.3 0.2 0.1
 optimize double_pendulum --to 0.5 0 --actuated elbow --effort 10 --duration 0.5
 """,
     "simulate": """
@@ -117,6 +118,7 @@ simulate planar_2r --controller computed-torque --reference plan.csv --duration 
 simulate four_bar --q crank=0.5 --duration 0.05 --limits record
 simulate leg.urdf --floating --contacts foot --ground friction=0.5 --duration 0.3
 simulate leg.urdf --floating --contacts foot --ground frition=1
+simulate panda --payload 2 --friction viscous=1 --duration 0.05 --limits ignore
 simulate servo.xml --controls 30 --degrees --duration 0.02 --limits ignore
 simulate rp --plot run.svg --duration 0.02 --method euler --dt 0.001
 """,
@@ -149,7 +151,7 @@ watch arm.urdf waved.csv
 watch arm.urdf waved.csv --report found.html --json
 """,
     "convert": """
-convert four_bar -o again.json --json
+convert four_bar -o again.xml --json
 convert four_bar -o again.urdf
 """,
     "equations": """
@@ -171,10 +173,11 @@ demo --json
     "cache": """
 cache info
 cache clear --json
-cache --help
+cache remove
 """,
     "completion": "completion bash",
     "options": "options",
+    "help": "help cache",
     "view": "",
     "program": """
 --help

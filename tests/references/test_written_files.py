@@ -329,7 +329,7 @@ def command(*words):
     return subprocess.run(run, capture_output=True, text=True, check=False)
 
 
-def test_the_command_writes_urdf_mjcf_and_json_and_compares(tmp_path):
+def test_the_command_writes_urdf_and_mjcf_and_compares(tmp_path):
     pytest.importorskip("mujoco", reason="MJCF needs mujoco")
     for name in ("a.urdf", "a.xml"):
         done = command("convert", "panda", "-o", tmp_path / name, "--json")
@@ -337,10 +337,5 @@ def test_the_command_writes_urdf_mjcf_and_json_and_compares(tmp_path):
         assert json.loads(done.stdout)["difference"] < 1e-9
         assert_same_robot(bare(load_quietly(tmp_path / name)), without_armature(kt.robots.panda()),
                           tolerance=1e-9)  # fmt: skip
-    done = command("convert", tmp_path / "a.urdf", "-o", tmp_path / "a.json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads((tmp_path / "a.json").read_text())
-    names = {joint["name"] for joint in document["joints"]}
-    assert set(kt.robots.panda().joint_names) <= names
     done = command("convert", "panda", "-o", tmp_path / "a.txt")
     assert done.returncode != 0 and "a.txt" in done.stderr

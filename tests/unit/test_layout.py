@@ -20,8 +20,8 @@ ROOMS = (
     "files/description", "friction", "joints", "model", "files/convert", "dynamics", "engine",
     "engine/kernels", "kernels", "files/report", "symbols", "engine/tensors", "files/write",
     "engine/export", "explain", "motion", "simulate", "controllers", "robot", "robots",
-    "constraints", "convert", "files/loading", "identify", "optimal", "contacts", "testing",
-    "studies", "views", "linting", "__init__", "cli", "__main__",
+    "constraints", "files/loading", "files/saving", "convert", "identify", "optimal", "contacts",
+    "testing", "studies", "views", "linting", "__init__", "cli", "__main__",
 )  # fmt: skip
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 TESTS = ROOT / "tests"

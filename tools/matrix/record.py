@@ -36,7 +36,7 @@ class Row:
         """Hashes of the results that the cell computed, by the name of the check."""
         wanted = ("bits", "cuda")
         found = [x for x in self.report.get("findings", ()) if x["group"] in wanted]
-        ran = [x for x in found if x["outcome"] != "skip" and ", " in x["name"]]
+        ran = [x for x in found if x["status"] != "skip" and ", " in x["name"]]
         return {x["name"].removesuffix(BY_CUDA): x["found"] for x in ran}
 
     @property
@@ -135,7 +135,7 @@ def skipped_checks(rows: Sequence[Row]) -> list[str]:
     """Return the reasons for which checks were skipped, each with its cells."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        found = (x for x in row.report.get("findings", ()) if x["outcome"] == "skip")
+        found = (x for x in row.report.get("findings", ()) if x["status"] == "skip")
         for reason in dict.fromkeys(f"{x['group']}, {x['name']}: {x['found']}" for x in found):
             reasons.setdefault(reason, []).append(row.name)
     return [f"{reason} ({', '.join(cells)})" for reason, cells in reasons.items()]

@@ -212,7 +212,7 @@ def _suite(cell: Cell, python: str, folder: Path) -> Outcome:
 
 
 def _failures(report: dict[str, Any]) -> str:
-    failed = [x for x in report["findings"] if x["outcome"] == "FAIL"]
+    failed = [x for x in report["findings"] if x["status"] == "FAIL"]
     names = "; ".join(f"{x['group']}: {x['name']} (found {x['found'][:80]})" for x in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     return f"{names}{more}"

@@ -1,157 +1,33 @@
-"""`kinetree id`, `fd` and `terms`: quantities of one state, or of every row of a file."""
+"""Quantities of one state, or of every row of a file: what `id`, `fd` and `terms` share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.cli.arguments import (
-    STREAM,
-    USUAL,
-    Acceleration,
-    Data,
-    Force,
-    Options,
-    Output,
-    Position,
-    Rate,
-    RobotName,
-)
-from kinetree.cli.choices import find_robot
-from kinetree.cli.messages import notify
-from kinetree.cli.output import check_output, compiling, print_csv, print_json, waiting
-from kinetree.cli.states import (
+from kinetree.cli.options import STREAM, Options
+from kinetree.cli.output import Part, check_output, notify, print_csv, print_json, show, waiting
+from kinetree.cli.recordings import read_states, request_of, with_units
+from kinetree.cli.state import (
     Words,
-    closed_state,
     document,
-    factors,
-    print_state,
-    read_state,
+    joint_column,
+    names_column,
     refuse_both,
     report_open,
-    rounding,
-    sliding,
-    units,
+    state,
 )
-from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, number, without_rounding
+from kinetree.core.text import counted
 from kinetree.model import Model
+from kinetree.model.units import factors
+from kinetree.present.tables import Table
 from kinetree.robot import Robot
 
-MAX_COLUMNS = 100  # of matrices on the screen
 OPEN_ROWS = 1e-6  # error of rows that is reported; files often have six digits
-ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
-MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
-VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
-SPRINGS = {"springs": "springs"}  # further vectors of a robot that has some
-
-Results = Callable[..., dict[str, Array]]  # of states: results by name, in the user's units
-
-
-def inverse_dynamics(
-    robot: RobotName,
-    data: Data = None,
-    /,
-    *,
-    q: Position = None,
-    dq: Rate = None,
-    ddq: Acceleration = None,
-    output: Output = None,
-    options: Options = USUAL,
-) -> None:
-    """Compute the joint forces of a motion: tau = M ddq + c + g + springs + friction.
-
-    For one state, or for every row of a recording: then the output has rows of tau:JOINT, with t if
-    the file has it.
-
-    For example:
-
-    ```
-    kinetree id planar_2r --q 0.1 -0.3 --dq 0.5 0 --ddq 1 -1e-3
-    kinetree id panda --q panda_joint4=-90 --degrees --json
-    kinetree id panda --floating --q base.z=1.2 panda_joint4=-1
-    echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
-    ```
-
-    JSON has robot, coordinates, joints, units, q, dq, ddq, tau, each a list of rows for a file, and
-    t if the file has it.
-    """
-    given = {"q": q, "dq": dq, "ddq": ddq}
-    request = Request(find_robot(robot, options.reading), data, given, output, options)
-    request.answer_vector("inverse_dynamics", "tau")
-
-
-def forward_dynamics(
-    robot: RobotName,
-    data: Data = None,
-    /,
-    *,
-    q: Position = None,
-    dq: Rate = None,
-    tau: Force = None,
-    output: Output = None,
-    options: Options = USUAL,
-) -> None:
-    """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - springs - friction).
-
-    For one state, or for every row of a recording: then the output has rows of ddq:JOINT, with t if
-    the file has it.
-
-    For example:
-
-    ```
-    kinetree fd planar_2r --q 0.1 -0.3 --tau 0 0
-    kinetree fd cart_pole --q slide=0.5 hinge=10 --degrees
-    echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
-    ```
-
-    JSON has robot, coordinates, joints, units, q, dq, tau, ddq, each a list of rows for a file, and
-    t if the file has it.
-    """
-    given = {"q": q, "dq": dq, "tau": tau}
-    request = Request(find_robot(robot, options.reading), data, given, output, options)
-    request.answer_vector("forward_dynamics", "ddq")
-
-
-def terms(
-    robot: RobotName,
-    data: Data = None,
-    /,
-    *,
-    q: Position = None,
-    dq: Rate = None,
-    output: Output = None,
-    options: Options = USUAL,
-) -> None:
-    """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + springs + friction = tau as tables.
-
-    For one state, or for every row of a recording: then the output has rows of M:ROW:COLUMN,
-    C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. A robot with springs also has springs. Terms
-    are in SI units also with --degrees. Matrices of more than 100 columns are not shown on the
-    screen.
-
-    For example:
-
-    ```
-    kinetree terms planar_2r --q 0.1 -0.3 --dq 0.5 0.2
-    kinetree terms ur5e --json
-    ```
-
-    JSON has robot, coordinates, joints, units, q, dq, M, C, c, g, friction, springs, each a list of
-    rows for a file, and t if the file has it.
-    """
-    given = {"q": q, "dq": dq}
-    request = Request(find_robot(robot, options.reading), data, given, output, options)
-    model = request.robot.model
-    screen = data is None and output is None and not options.json
-    large = screen and model.n > MAX_COLUMNS
-    with waiting(compiling("the terms", model)):
-        run = terms_of(request.robot, matrices=not large)
-    heads = [] if large else term_heads(model)
-    request.answer(run, heads, lambda shown: print_terms(model, shown, options.degrees))
+Results = dict[str, Array]  # by letter, (n,) or (n, n) of one state, or with rows before that
 
 
 @dataclass(frozen=True)
@@ -164,27 +40,26 @@ class Request:
     output: Path | None
     options: Options
 
+    @property
+    def on_screen(self) -> bool:
+        """Whether the result is shown as tables."""
+        return self.data is None and self.output is None and not self.options.json
+
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
-        from kinetree.cli.rows import with_units
-
         model, degrees = self.robot.model, self.options.degrees
-        scale = factors(model, letter, degrees)
 
-        def run(*state: Array) -> dict[str, Array]:
-            return {letter: getattr(self.robot, quantity)(*state) / scale}
-
-        def show(shown: Mapping[str, Array]) -> None:
-            print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees, letter)
+        def run(*vectors: Array) -> Results:
+            return {letter: getattr(self.robot, quantity)(*vectors)}
 
         heads = with_units([f"{letter}:{x}" for x in model.dof_names], model, degrees)
-        self.answer(run, heads, show, letter)
+        self.answer(run, heads, lambda shown: state_tables(model, shown, degrees, letter), letter)
 
     def answer(
         self,
-        run: Results,
+        run: Callable[..., Results],
         heads: Sequence[str],
-        show: Callable[[Mapping[str, Array]], None],
+        parts: Callable[[Mapping[str, Array]], Iterable[Part]],
         *letters: str,
     ) -> None:
         """Compute and write: JSON, CSV for a file or -o, or tables on the screen.
@@ -192,53 +67,46 @@ class Request:
         Args:
             run: the results of one state, or of rows of states.
             heads: names of the columns of its results.
-            show: prints the state and the results.
+            parts: tables of the state and the results.
             letters: results that have units like joint vectors.
         """
         refuse_both(self.data, self.given)
-        if self.output is not None:
-            check_output(self.output, self.data)
-        model, options = self.robot.model, self.options
-        times, state = self._state()
-        with waiting(compiling(", ".join(letters) or "the terms", model)):
-            values = run(*state.values())
-        self._report(state, values)
-        if options.json:
-            shown = document(model, state, options.degrees, *letters)
-            print_json(shown | times | values, self.output)
-        elif self.data is not None or self.output is not None:
-            count = len(np.atleast_2d(next(iter(state.values()))))
-            parts = [np.reshape(x, (count, -1)) for x in (*times.values(), *values.values())]
-            print_csv([*times, *heads], np.concatenate(parts, axis=1), self.output)
-        else:
-            show(document(model, state, options.degrees) | values)
-
-    def _state(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Times, if there are any, and the state: as typed, or rows of a file."""
-        model, options = self.robot.model, self.options
+        check_output(self.output, self.data)
+        model, degrees = self.robot.model, self.options.degrees
         if self.data is None:
-            typed = read_state(model, self.given, options.degrees)
-            return {}, closed_state(self.robot, typed, self.given, options.degrees)
-        from kinetree.cli.rows import read_states, request_of
+            vectors, times = state(self.robot, self.given, degrees), {}
+        else:
+            wanted = tuple(self.given)
+            request = request_of(model, self.options.recorded, degrees, ("q",), wanted)
+            vectors = read_states(self.data, request, wanted)
+            times = {x: vectors.pop(x) for x in ("t",) if x in vectors}
+        with waiting(f"compiling the dynamics of {model.name}"):
+            values = run(*vectors.values())
+        self._report(vectors, values)
+        if self.on_screen:
+            show(parts(vectors | values))
+            return
+        written = {
+            x: y / factors(model, x, degrees) if x in letters else y for x, y in values.items()
+        }
+        if self.options.json:
+            print_json(document(model, vectors, degrees, *letters) | times | written, self.output)
+        else:
+            count = len(np.atleast_2d(next(iter(vectors.values()))))
+            columns = [np.reshape(x, (count, -1)) for x in (*times.values(), *written.values())]
+            print_csv([*times, *heads], np.concatenate(columns, axis=1), self.output)
 
-        wanted = tuple(self.given)
-        request = request_of(
-            model, options.recorded, degrees=options.degrees, required=("q",), unnamed=wanted
-        )
-        values = read_states(self.data, request, wanted)
-        return {"t": values.pop("t")} if "t" in values else {}, values
-
-    def _report(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> None:
-        """Report states that the constraints forbid, and motions that motors cannot make."""
+    def _report(self, vectors: Mapping[str, Array], values: Results) -> None:
+        """Report rows that the constraints forbid, and motions that motors cannot make."""
         if self.robot.model.constraints is None:
             return
         if self.data is not None:
             source = "standard input" if self.data == STREAM else Path(self.data).name
-            report_open(self.robot, state, OPEN_ROWS, f"{source}: {{}}")
-        if "ddq" not in state or not np.isnan(values["tau"]).any():
+            report_open(self.robot, vectors, OPEN_ROWS, f"{source}: {{}}")
+        if "ddq" not in vectors or not np.isnan(values["tau"]).any():
             return
         if self.data is None:  # raises, with the names of the motors
-            dynamics.constrained_inverse_dynamics(self.robot.model, *state.values())
+            dynamics.constrained_inverse_dynamics(self.robot.model, *vectors.values())
         unmade = np.flatnonzero(np.isnan(values["tau"]).any(axis=-1))
         notify(
             f"the motors of {self.robot.name!r} cannot make the motion of "
@@ -247,65 +115,19 @@ class Request:
         )
 
 
-def terms_of(robot: Robot, matrices: bool = True) -> Results:
-    """M, C, c, g, friction and springs as a function of q and dq, (..., n, n) and (..., n).
-
-    matrices: False leaves M and C out.
-    """
-
-    def terms(q: Array, dq: Array) -> dict[str, Array]:
-        values: dict[str, Array] = {}
-        if matrices:
-            values |= {"M": robot.mass_matrix(q), "C": robot.coriolis_matrix(q, dq)}
-        values |= {
-            "c": robot.coriolis_forces(q, dq),
-            "g": robot.gravity_forces(q),
-            "friction": robot.friction_forces(dq),
-        }
-        return values | {"springs": robot.spring_forces(q)} if robot.model.springs else values
-
-    return terms
-
-
-def vectors_of(model: Model) -> dict[str, str]:
-    """The vectors among the terms of a robot, by letter."""
-    return VECTORS | SPRINGS if model.springs else VECTORS
-
-
-def term_heads(model: Model) -> list[str]:
-    """Names of the columns in a file of terms."""
-    names = model.dof_names
-    matrices = [f"{letter}:{a}:{b}" for letter in MATRICES for a in names for b in names]
-    return matrices + [f"{letter}:{a}" for letter in vectors_of(model) for a in names]
-
-
-def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> None:
-    """Print the matrices, in as many pieces as the width of the screen needs; then the vectors.
-
-    values: q and dq in the user's units, the terms in SI units.
-    """
-    screen, slides = console(), sliding(model)
-    state = {x: values[x] * factors(model, x, degrees) for x in ("q", "dq")}
-    if "M" not in values:
-        screen.print(
-            f"M and C of {model.name} have {model.n} rows and columns and are not shown. --json "
-            "has them, and a file with -o."
-        )
-        screen.print()
-    for letter, words in MATRICES.items() if "M" in values else ():
-        title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
-        matrix = values[letter]
-        matrix = without_rounding(matrix)
-        for part in matrix_tables(letter, title, model.dof_names, slides, matrix):
-            screen.print(part)
-            screen.print()
-    unit = units(model, "tau")
-    exact = {"friction", "springs"}  # laws of a joint's motion, not sums of parts
-    columns = [("joint", list(model.dof_names))]
-    for letter, word in vectors_of(model).items():
-        x = values[letter]
-        size = 0.0 if letter in exact else rounding(model, "tau", state, x)
-        texts = [number(y, 6) for y in clear_rounding(x, size).tolist()]
-        head = f"{letter}\n{word}" if letter != word else f"\n{word}"
-        columns.append(unit_column(head, texts, unit))
-    screen.print(column_table("joint forces", columns))
+def state_tables(
+    model: Model, shown: Mapping[str, Array], degrees: bool, result: str
+) -> Iterable[Part]:
+    """A row for every joint; q in a table of its own if it has more entries than dq."""
+    weight = gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
+    weight = gravity if result == "ddq" else float(np.sum(model.m)) * gravity
+    columns = {
+        name: joint_column(model, name, name, x, degrees, weight if name == result else 0.0)
+        for name, x in shown.items()
+    }
+    title = model.name
+    if model.nq != model.n:
+        yield Table.of(title, [names_column(model, "joint", "q"), columns.pop("q")])
+        yield ""
+        title = ""
+    yield Table.of(title, [names_column(model), *columns.values()])

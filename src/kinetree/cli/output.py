@@ -1,46 +1,117 @@
-"""Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
+"""The one writer: results as tables on the screen, as JSON or as CSV; messages and progress.
+
+A result is a document for JSON, and parts for the screen: tables and paragraphs. Records of the
+library give both by `to_dict` and `tables`. Names come from files of others: a control character
+could move the cursor or hide text, so that terminals get escapes.
+"""
 
 import os
+import re
+import shutil
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kinetree.cli.arguments import STREAM
-from kinetree.cli.messages import notify as notify
+from kinetree.cli.options import STREAM
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, csv_cell
-from kinetree.errors import InputError, visible
-from kinetree.present.tables import plain
+from kinetree.core.text import csv_cell
+from kinetree.errors import InputError, need, visible
+from kinetree.present.tables import Table, plain
 
-if TYPE_CHECKING:
-    from kinetree.model import Model
+Part = Table | str | tuple[str, str]  # a paragraph, also with a style
 
+ERROR, WARNING = "red", "yellow"
+STYLES = {
+    "title": "1", "good": "1;32", "warning": "1;33", "bad": "1;31", ERROR: "31", WARNING: "33"
+}  # fmt: skip
+MAX_ITEMS = 4  # of a list of losses
+UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
 PAGES = (".html", ".htm")
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+STDOUT = Path(STREAM)
 
 
-def check_output(output: Path, source: str | None = None) -> None:
-    """Raise InputError if the output cannot be written, or is the file that is being read."""
-    if str(output) == STREAM:
-        raise InputError(
-            "-o is -; expected the name of a file. Commands that can print do so without -o."
-        )
-    if output.is_dir():
-        raise InputError(f"-o is {output}, a folder; expected the name of a file.")
-    if not output.parent.is_dir():
-        raise InputError(f"-o is {output}, and there is no folder {output.parent}; make it first.")
-    if source is not None and output.exists() and os.path.exists(source):
-        if os.path.samefile(source, output):
-            raise InputError(f"-o is {output}, which is being read; choose another name.")
+# The screen
 
 
-def check_page(path: Path) -> None:
-    """Raise InputError if the page of --report cannot be written to that place."""
-    if path.suffix.lower() not in PAGES:
-        raise InputError(f"--report is {path}; expected a name that ends with .html.")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--report is {path}; expected a file in an existing folder.")
+def width() -> int:
+    """Columns of the screen; 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A paragraph in lines of a width, broken between words and never before a unit."""
+    indent = "  " if text.startswith(("- ", "note: ", "  ")) else ""
+    text = UNIT.sub("\\1\0\\2", text)  # a space at which lines are not broken
+    lines = textwrap.wrap(
+        text, columns, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
+    )
+    return "\n".join(lines).replace("\0", " ")
+
+
+def coloured(text: str, style: str, file: Any) -> str:
+    """Text in the colour of a style, if a terminal shows it."""
+    plain = not style or not file.isatty() or "NO_COLOR" in os.environ
+    dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown")
+    return text if plain or dumb else f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+
+
+def show(parts: Iterable[Part]) -> None:
+    """Print tables and paragraphs on standard output, as wide as the screen."""
+    for part in parts:
+        if isinstance(part, Table):
+            title, *lines = part.lines(width()) if part.title else ("", *part.lines(width()))
+            print(*([coloured(title, "title", sys.stdout)] if title else []), *lines, sep="\n")
+            show(part.notes)
+        else:
+            text, style = (part, "") if isinstance(part, str) else part
+            print(coloured(visible(wrapped(text, width())), style, sys.stdout))
+
+
+def notify(text: str, style: str = "") -> None:
+    """Print a message for the user on stderr, as one paragraph that begins with the program."""
+    text = f"kinetree: {visible(text, kept='').strip()}"
+    if sys.stderr.isatty():
+        head, _, rest = wrapped(text, width()).partition(":")
+        text = f"{coloured(f'{head}:', style, sys.stderr)}{rest}"
+    print(text, file=sys.stderr)
+
+
+def notify_missing(remarks: Sequence[str]) -> None:
+    """Report on stderr the visuals of a file that are not drawn, such as missing meshes."""
+    if remarks:
+        more = f"; and {len(remarks) - MAX_ITEMS} more" if len(remarks) > MAX_ITEMS else ""
+        count = "1 visual is" if len(remarks) == 1 else f"{len(remarks)} visuals are"
+        some = "; ".join(remarks[:MAX_ITEMS])
+        ending = "Give the folder of the meshes with --folder."
+        notify(f"{count} not drawn: {some}{more}. {ending}", WARNING)
+
+
+# Files and standard output
+
+
+def give(
+    json: bool,
+    document: Callable[[], Mapping[str, Any]],
+    parts: Callable[[], Iterable[Part]],
+    output: Path | None = None,
+) -> None:
+    """Print a result: its document as JSON, or its parts on the screen."""
+    if json:
+        print_json(document(), output)
+    else:
+        show(parts())
+
+
+def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
+    """Write one JSON document in full precision; NaN and infinity become null."""
+    import json  # here, since it is for --json
+
+    indent = 2 if output or sys.stdout.isatty() else None
+    print_text(json.dumps(plain(value), allow_nan=False, indent=indent), output)
 
 
 def print_csv(heads: Sequence[str], rows: Array, output: Path | None = None) -> None:
@@ -49,72 +120,69 @@ def print_csv(heads: Sequence[str], rows: Array, output: Path | None = None) -> 
     print_text("\n".join([",".join(map(csv_cell, heads)), *lines]), output)
 
 
-def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
-    """Write one JSON document to a file or to stdout, indented for files and terminals."""
-    print_text(json_text(value, indent=2 if output or sys.stdout.isatty() else None), output)
-
-
-def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
-    """JSON of numbers in full precision; NaN and infinity, which JSON lacks, become null."""
-    import json  # here, since it is for --json
-
-    return json.dumps(plain(value), allow_nan=False, indent=indent)
-
-
 def print_text(text: str, output: Path | None = None) -> None:
-    """Write text to a file or to stdout, with a newline at its end.
-
-    It is unchanged unless a terminal shows it, where names have escapes.
-    """
+    """Write text, unchanged except on a terminal, to a file or to stdout, with a newline."""
     text = text if text.endswith("\n") else text + "\n"
-    if output is None:
+    if output is None or output == STDOUT:
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     else:
         check_output(output)
         output.write_text(text, encoding="utf-8", newline="\n")
 
 
+def check_output(
+    output: Path | None, source: str | None = None, name: str = "-o", endings: Sequence[str] = ()
+) -> None:
+    """Raise InputError if the output cannot be written, or is the file that is being read."""
+    if output is None:
+        return
+    if str(output) == STREAM:
+        raise InputError(
+            f"{name} is -; expected the name of a file. Commands that can print do so without -o."
+        )
+    if endings and output.suffix.lower() not in endings:
+        raise InputError(
+            f"{name} is {output}; expected a name that ends with {', '.join(endings)}."
+        )
+    if output.is_dir():
+        raise InputError(f"{name} is {output}, a folder; expected the name of a file.")
+    if not output.parent.is_dir():
+        raise InputError(
+            f"{name} is {output}, and there is no folder {output.parent}; make it first."
+        )
+    if source is not None and output.exists() and os.path.exists(source):
+        if os.path.samefile(source, output):
+            raise InputError(f"{name} is {output}, which is being read; choose another name.")
+
+
+def check_motion(output: Path | None, plot: Path | None) -> None:
+    """Raise an error before the work if a motion or its plot cannot be written."""
+    if output != STDOUT:
+        check_output(output)
+    if plot is not None:
+        check_output(plot, name="--plot", endings=PICTURES)
+        need("matplotlib", "plot", "a plot")
+
+
+# Progress
+
+
 @contextmanager
-def waiting(text: str) -> Generator[None]:
-    """Show a spinner with `text` on stderr while the block runs, if stderr is a terminal."""
+def waiting(text: str) -> Generator[Callable[[str], None]]:
+    """Show a spinner with a text, which can be changed, on stderr, if that is a terminal."""
+    from rich.console import Console
     from rich.markup import escape
 
-    from kinetree.cli.terminal import Terminal
     from kinetree.core import progress
 
-    screen = Terminal(stderr=True)
-    room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay
-    with screen.status(escape(f"{visible(text)[:room]} ...")) as status:
+    screen = Console(stderr=True)
+
+    def line(text: str) -> str:  # in one line beside the spinner; a second one would stay
+        return escape(f"{visible(text, '')[: screen.width - 7]} ...")
+
+    with screen.status(line(text)) as status:
         progress.spinners.append(status)
         try:
-            yield
+            yield lambda text: status.update(line(text))
         finally:
             progress.spinners.remove(status)
-
-
-@contextmanager
-def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
-    """A bar on stderr while the block runs: a function of what is done, of how much, and a text."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
-    from kinetree.cli.terminal import Terminal
-
-    one_line = Column(no_wrap=True, overflow="ellipsis")
-    columns = (
-        BarColumn(),
-        TextColumn("{task.description}", table_column=one_line),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def show(done: int | None, total: int | None, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=text)
-
-        yield show
-
-
-def compiling(what: str, model: "Model") -> str:
-    """The text of the spinner while a kernel is compiled: its name and the size of the robot."""
-    return f"compiling {what} of {model.name} ({counted(len(model.joints), 'joint')})"

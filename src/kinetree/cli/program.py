@@ -12,9 +12,10 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from kinetree.cli.arguments import STREAM
-from kinetree.cli.messages import ERROR, WARNING, notify
+from kinetree.cli.options import STREAM
+from kinetree.cli.output import ERROR, WARNING, notify
 from kinetree.core import system
+from kinetree.core.text import nearest
 from kinetree.errors import KinetreeError, KinetreeWarning, options
 
 if TYPE_CHECKING:
@@ -54,50 +55,44 @@ def run(words: list[str]) -> None:
     """Run the command that the words name; wrong usage ends the program like any other error."""
     from cyclopts import CycloptsError
 
-    from kinetree.cli.app import app
-    from kinetree.cli.arguments import digest
+    from kinetree.cli.app import NAMES, app, register
+    from kinetree.cli.options import digest
 
     warnings.filterwarnings("always", category=KinetreeWarning)
     warnings.showwarning = show_warning
     logging.lastResort = LogLines(logging.WARNING)
     end_promptly()
-    if words[:1] in ([], ["-h"], ["--help"]):
-        app.resolved_commands()  # import all commands: the list shows the summary of each
-    options.update(options_of(words[0]) if words else ())
+    if words and words[0] in NAMES:
+        register(words[0])
+        options.update(
+            name for x in app[words[0]].assemble_argument_collection() for name in x.names
+        )
+    else:
+        register()
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         end(FAULT, wrong_usage(error, words))
 
 
-def options_of(command: str) -> set[str]:
-    """The options of a command, such as --limits; none of a group of commands."""
-    from kinetree.cli.app import app
-
-    if command.startswith("-") or command not in app or app[command].default_command is None:
-        return set()
-    arguments = app[command].assemble_argument_collection()
-    return {name for x in arguments for name in x.names}
-
-
 def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     """What is wrong with the words, and where the right ones are explained."""
     from cyclopts import MissingArgumentError, UnusedCliTokensError
 
-    from kinetree.cli.app import SYNONYMS, app
+    from kinetree.cli.app import NAMES, synonyms
 
     text, command = re.sub(r"\s*\n\s*", " ", str(error)).strip().replace(STREAM, "-"), words[0]
-    if command not in app:
-        if meant := SYNONYMS.get(command.lower()):
-            text = f'Unknown command "{command}". Did you mean "{meant}"?'
-        return f"{text} See kinetree --help."
+    if command not in NAMES:
+        meant = synonyms.get(command.lower())
+        hint = f" Did you mean {meant!r}?" if meant else nearest(command, NAMES)
+        return f"there is no command {command!r}.{hint} kinetree --help lists the commands."
     if isinstance(error, UnusedCliTokensError):
         left = " ".join(error.unused_tokens or ()).replace(STREAM, "-")
         text = f"Unexpected words: {left}."
-    page = f"kinetree {command} --help"
+    page = f"See kinetree {command} --help"
     if isinstance(error, MissingArgumentError) and any(x.startswith("--") for x in words):
         page += "; --q and other lists take all words up to the next option"
-    return f"{text} {app[command].usage or ''}. See {page}."
+    return f"{text} {page}."
 
 
 def end(code: int, message: str) -> NoReturn:

@@ -43,15 +43,12 @@ KINDS = dict(zip(ROBOT_FILES, "urdf xacro mjcf mjcf sdf sdf".split(), strict=Tru
 THE_TEXT = "the text"  # replaces the name of a file in messages
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
-MESH = "this is a mesh; load the robot file that uses it"
-USD = "this is USD, which is not read; export the robot as URDF or MJCF"
 OTHER_ENDINGS = {  # formats of other files
     ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
-    **dict.fromkeys((".usd", ".usda", ".usdz"), USD),
     ".mjb": "this is a compiled MuJoCo model; load the .xml file that it was made from",
-    **dict.fromkeys((".stl", ".dae", ".obj"), MESH),
-    ".launch": "this is a ROS launch file; load the URDF or xacro file that it names",
-    ".py": "this is a Python file; load the URDF or xacro file that it names",
+    **dict.fromkeys((".usd", ".usda", ".usdz"), "this is USD; export the robot as URDF or MJCF"),
+    **dict.fromkeys((".stl", ".dae", ".obj"), "this is a mesh; load the file that uses it"),
+    **dict.fromkeys((".launch", ".py"), "this is a program; load the robot file that it names"),
 }
 TAKEN_BY = {"arguments": "xacro", "model": "sdf"}  # options of one kind of file
 
@@ -240,16 +237,13 @@ def _format(content: str, given: TextFormat | None) -> str:
     if given not in (None, *get_args(TextFormat)):
         raise InputError(f"format is {given!r}; expected one of {get_args(TextFormat)} or None.")
     tag = root_tag(content)
-    kind = ROOTS.get(tag)
-    if kind is None and tag:
+    kind = ROOTS.get(tag, "" if tag else "urdf")
+    if not kind:
         expected = "<robot> (URDF, xacro), <mujoco> (MJCF) or <sdf>"
         raise ParseError(f"{THE_TEXT}: the root is <{clip(tag)}>; expected {expected}.")
-    if kind == "urdf" and "<xacro:" in content:
-        kind = "xacro"
-    fits = kind is None or given in (None, kind) or {given, kind} == {"urdf", "xacro"}
-    if not fits:
+    if tag and given not in (None, kind) and (given, kind) != ("xacro", "urdf"):
         raise InputError(f"format is {given!r}, but the root <{clip(tag)}> is that of {kind}.")
-    return given or kind or "urdf"
+    return given or ("xacro" if kind == "urdf" and "<xacro:" in content else kind)
 
 
 BEFORE_ROOT = re.compile(r"\ufeff?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*", re.DOTALL)
@@ -287,10 +281,10 @@ def _warn_of_files(name: str, strict: bool) -> None:
     """Warn if the current folder has a file that a built-in robot's name could mean, too."""
     files = [x for x in _robot_files(Path()) if Path(x).stem.lower() == name.lower()]
     if files:
-        text = f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder"
+        text = f"{name!r} is the built-in robot; {files[0]!r} loads the file of this folder."
         if strict:
-            raise InputError(f"{text}; the whole name loads the file.")
-        warn(f"{text}; the whole name loads the file.")
+            raise InputError(text)
+        warn(text)
 
 
 # robots that were read
@@ -376,17 +370,12 @@ def float_base(description: records.RobotDescription) -> records.RobotDescriptio
     if at_root and all(joint.type == FREE for joint in at_root):
         text = f"{description.name!r} floats already on the free joint {at_root[0].name!r}"
         raise ModelError(f"{text}. Leave out {argument('floating')}.")
-    world = _unused("world", description.links)
-    name, M = _unused("base", description.joints), np.eye(4, dtype=int)
+    world = "kinetree_world" if any(x.name == "world" for x in description.links) else "world"
+    name = "kinetree_base" if any(x.name == "base" for x in description.joints) else "base"
+    M = np.eye(4, dtype=int)
     base = records.JointDescription(name=name, type=FREE, parent=world, child=root, M_pc=M)
     links = (records.LinkDescription(world), *description.links)
     return replace(description, links=links, joints=(base, *description.joints))
-
-
-def _unused(name: str, taken: Sequence[records.LinkDescription | records.JointDescription]) -> str:
-    while any(x.name == name for x in taken):
-        name = f"kinetree_{name}"
-    return name
 
 
 def announce(model: Model, source: str, strict: bool) -> None:

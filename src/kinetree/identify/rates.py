@@ -146,9 +146,8 @@ def _plausible_rates(
 
 def _cutoffs(count: int, dt: float) -> Array:
     """Cutoffs to choose from for `count` samples, Hz, a sixth of an octave apart."""
-    least, most = 10 / (count * dt), HIGHEST_CUTOFF / dt  # a tenth is left out at each end
-    if least >= most:
-        return np.array([most])
+    most = HIGHEST_CUTOFF / dt
+    least = min(10 / (count * dt), most)  # a tenth is left out at each end
     return np.geomspace(least, most, 1 + ceil(6 * np.log2(most / least)))
 
 

@@ -23,6 +23,7 @@ if typing.TYPE_CHECKING:
     from kinetree.motion.kinematics.result import IKResult
     from kinetree.motion.kinematics.solve import inverse_kinematics
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
+    from kinetree.motion.limits.sizing import Sizing, read_motors, size
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
     from kinetree.motion.plan.straight_line import straight_line
@@ -39,6 +40,7 @@ __all__ = [
     "Motor",
     "MotorLoad",
     "Overload",
+    "Sizing",
     "TimeOptimal",
     "Trajectory",
     "UniformScaling",
@@ -56,9 +58,11 @@ __all__ = [
     "plot",
     "quintic",
     "read",
+    "read_motors",
     "resample",
     "scale_time",
     "sinusoid",
+    "size",
     "spline",
     "straight_line",
     "time_optimal",
@@ -77,6 +81,7 @@ __getattr__ = later(
     {
         "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
+        "limits.sizing": "Sizing read_motors size",
         "kinematics.follow": "Followed follow",
         "kinematics.result": "IKResult",
         "kinematics.solve": "inverse_kinematics",

@@ -15,6 +15,7 @@ from kinetree.optimal.costs import (
     Residual,
     SpeedLimits,
 )
+from kinetree.optimal.least_effort import distances, least_effort, smoothed
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem
@@ -39,7 +40,10 @@ __all__ = [
     "Solution",
     "SpeedLimits",
     "Tick",
+    "distances",
+    "least_effort",
     "lqr",
     "regulate",
     "sampled",
+    "smoothed",
 ]

@@ -148,7 +148,7 @@ def order_of(labels: Sequence[object], axis: Axis, argument: str, where: str) ->
     place = {label: k for k, label in pairs}
     if len(place) == len(found) and place.keys() == names:
         return [place[x] for x in axis.names]
-    parts = {
+    parts: dict[str, list[Any]] = {
         "twice": [x for x, count in Counter(found).items() if count > 1],
         "missing": [x for x in axis.names if x not in place],
         "unknown": [x for x in found if x not in names],

@@ -1,18 +1,21 @@
 """Tables and numbers as text, in every format that results are shown in.
 
-Numbers: `page_number` (typographic, for HTML pages), `short_number` (narrow columns),
-`latex_number`. Tables: `Table`, with a title and notes, and below it `text_table`, `markdown_table`
-and `html_table`. `plain` makes JSON of any result. LaTeX for notebooks: `matrix`, `formulas`.
+Numbers: `page_number` (typographic, for HTML pages), `latex_number`. Tables: `Column`, numbers with
+their units; `Table`, with a title and notes, whose `lines` fit a screen; below it `text_table`,
+`markdown_table` and `html_table`. `plain` makes JSON of any result. LaTeX for notebooks: `matrix`,
+`formulas`.
 
 A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
 HTML or Markdown is escaped here.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Any, cast
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -23,6 +26,7 @@ from kinetree.scalars import Scalar
 
 MAX_ROWS = 40  # rows of a notebook's table that are shown
 MAX_ENTRIES = 16  # rows or columns of a matrix that are written out
+GAP = 2  # blanks between two columns of a table on a screen
 ALIGNED = (' style="text-align:left"', ' style="text-align:right"')  # for pages without our CSS
 NUMBER_CLASS = ("", ' class="n"')  # for pages with our CSS, which aligns the class "n"
 
@@ -37,15 +41,6 @@ def page_number(x: Scalar, digits: int = 4) -> str:
     return number(x, digits).replace("-", "−")
 
 
-def short_number(x: float) -> str:
-    """A number for a narrow column: two decimals below 10, one below 10,000; "-" for NaN."""
-    if isnan(x):
-        return "-"
-    if abs(x) >= 9999.5:
-        return f"{x:.3g}"
-    return f"{x + 0.0:.{2 if abs(x) < 9.995 else 1}f}".replace("-0.00", "0.00")
-
-
 def latex_number(x: Cell) -> str:
     """A number or symbol in LaTeX."""
     if hasattr(x, "free_symbols") and x.free_symbols:  # type: ignore[union-attr]
@@ -54,6 +49,39 @@ def latex_number(x: Cell) -> str:
         return str(latex(x))
     mantissa, _, exponent = number(x).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Numbers or texts under one heading, with their units.
+
+    Args:
+        head: the heading.
+        cells: numbers, symbols or texts.
+        unit: of all cells, or one of each; "" and "1" are no unit.
+        digits: of a number.
+        left: texts are aligned at the left.
+    """
+
+    head: str
+    cells: Iterable[Cell]
+    unit: str | Sequence[str] = ""
+    digits: int = 4
+    left: bool = False
+
+    def texts(self) -> tuple[str, list[str]]:
+        """Heading and cells; the unit is in the heading if all share it, else beside each."""
+        cells = [number(x, self.digits) for x in self.cells]
+        given = [self.unit] * len(cells) if isinstance(self.unit, str) else self.unit
+        units = ["" if x == "1" else x for x in given]
+        if len({unit for unit, cell in zip(units, cells, strict=True) if cell != "-"}) <= 1:
+            unit = max(units, default="")
+            return f"{self.head}, {unit}" if unit else self.head, cells
+        longest = max(map(len, units))
+        units = [unit if cell != "-" else "" for unit, cell in zip(units, cells, strict=True)]
+        return self.head, [
+            f"{cell} {unit:<{longest}}" for cell, unit in zip(cells, units, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +94,7 @@ class Table:
         rows: cells: texts, numbers or symbols.
         text: number of columns that hold texts; the columns after them hold numbers.
         notes: sentences below the table.
+        left: columns of texts, where they are not the first ones.
     """
 
     title: str
@@ -73,6 +102,40 @@ class Table:
     rows: Iterable[Sequence[Cell]] = ()
     text: int = 1
     notes: Iterable[str] = ()
+    left: Sequence[int] | None = None
+
+    @classmethod
+    def of(cls, title: str, columns: Sequence[Column], notes: Iterable[str] = ()) -> "Table":
+        """A table of columns with units; the first one has the names of the rows."""
+        heads, cells = zip(*(x.texts() for x in columns), strict=True)
+        left = [k for k, x in enumerate(columns) if x.left or not k]
+        return cls(title, heads, list(zip(*cells, strict=True)), 1, notes, left)
+
+    def lines(self, width: int) -> Iterator[str]:
+        """The title, and the rows below a rule, in lines of at most `width` where that is possible.
+
+        Headings have their unit in a line of its own. A table that is too wide is broken into
+        groups of columns, each with the names of the rows; its title is repeated.
+        """
+        left = range(self.text) if self.left is None else self.left
+        columns = [
+            _column(head, [visible(number(cell), "") for cell in cells], k in left)
+            for k, (head, *cells) in enumerate(zip(self.head, *self.rows, strict=True))
+        ]
+        for k, group in enumerate(_groups([_width(head[-1]) for head, _ in columns], width)):
+            if k:
+                yield ""
+            if self.title:
+                yield visible(f"{self.title}, continued" if k else self.title, "")
+            height = max(len(columns[j][0]) for j in group)
+            parts = [
+                _aligned([*[""] * (height - len(head)), *head, *cells], j in left)
+                for j, (head, cells) in ((j, columns[j]) for j in group)
+            ]
+            rows = [(" " * GAP).join(row).rstrip() for row in zip(*parts, strict=True)]
+            yield from rows[:height]
+            yield "─" * (sum(_width(part[0]) + GAP for part in parts) - GAP)
+            yield from rows[height:]
 
     def html(self) -> str:
         """HTML for a notebook: the title, at most 40 rows, and the notes."""
@@ -92,6 +155,42 @@ class Table:
     def plain(self) -> list[dict[str, Any]]:
         """An object for each row, for JSON: numbers in full."""
         return [plain(dict(zip(self.head, row, strict=True))) for row in self.rows]
+
+
+def _width(text: str) -> int:
+    """Cells of a terminal that a text takes."""
+    return len(text) + sum(east_asian_width(c) in "WF" for c in text)
+
+
+def _aligned(lines: Sequence[str], left: bool) -> list[str]:
+    """Lines of one column, padded to its width."""
+    most = max(map(_width, lines), default=0)
+    pads = [" " * (most - _width(x)) for x in lines]
+    return [x + pad if left else pad + x for x, pad in zip(lines, pads, strict=True)]
+
+
+def _column(head: str, cells: Sequence[str], left: bool) -> tuple[list[str], list[str]]:
+    """The lines of a heading, of words and of its unit, and the cells, of one width each."""
+    words, _, unit = visible(head).rpartition(", ") if ", " in head else (visible(head), "", "")
+    broken = words.split("\n")
+    if not left:  # a heading of words above narrow numbers is broken
+        most = max(5, *map(_width, (*cells, *words.split())))
+        broken = [line for word in broken for line in textwrap.wrap(word, most) or [""]]
+    lines = _aligned([*broken, *([unit] if unit else []), *cells], left)
+    count = len(lines) - len(cells)
+    return lines[:count], lines[count:]
+
+
+def _groups(widths: Sequence[int], width: int) -> list[list[int]]:
+    """Numbers of the columns of every group, which fits `width`; column 0 begins each of them."""
+    groups, used = [[0]], widths[0] if widths else 0
+    for k in range(1, len(widths)):
+        if used + GAP + widths[k] > width and len(groups[-1]) > 1:
+            groups.append([0])
+            used = widths[0]
+        groups[-1].append(k)
+        used += GAP + widths[k]
+    return groups
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,6 @@ from kinetree.engine.kernels.request import quantities
 from kinetree.testing.check import check_robot
 from kinetree.testing.conformance import (
     Conformance,
-    ConformanceFailure,
     Finding,
     run_conformance,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "CheckLine",
     "CheckReport",
     "Conformance",
-    "ConformanceFailure",
     "Finding",
     "check_robot",
     "quantities",

@@ -25,7 +25,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.records import numbers_in
 from kinetree.dynamics.lean import lean_model
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.errors import InputError, NameLookupError, need
+from kinetree.errors import need
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.robot import Robot
@@ -37,7 +37,6 @@ MODEL = "model"  # the first column of the table
 TABLE = "bits.txt"
 LINES = files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines()
 QUANTITIES = tuple(LINES[1].split()[4:])  # the header is: # type robot model QUANTITY ...
-TARGETS = ("llvm", "cuda")
 COUNT = 80  # robots
 STATES = 8
 FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
@@ -67,61 +66,45 @@ def robots() -> tuple[tuple[str, Callable[[], Robot]], ...]:
 
 
 def check_bits(
-    names: Iterable[str] | None = None,
-    quantities: Iterable[str] | None = None,
-    target: Bits = "llvm",
-    dtype: str = "float64",
-    *,
-    pairs: Iterable[tuple[str, str]] | None = None,
+    pairs: Iterable[tuple[str, str]], target: Bits = "llvm", dtype: str = "float64"
 ) -> Iterator[BitRecord]:
     """Compute quantities of the robots and compare their hashes with the stored table.
 
     Args:
-        names: names of robots; None: all, or all that the table has in float32.
-        quantities: some of `QUANTITIES` or "model"; None: the model and all quantities.
+        pairs: names of a robot and of a quantity or "model", as of `quick_sample`.
         target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy.
         dtype: "float64", or "float32", of which the table has part of the robots.
-        pairs: (robot, quantity) pairs instead of names and quantities, as of `quick_sample`.
 
     Yields:
         One record for each pair, as soon as it is computed.
     """
-    if target not in TARGETS:
-        raise InputError(f"target is {target!r}; expected one of {', '.join(TARGETS)}.")
-    table = stored_table(dtype)
-    if pairs is None:
-        everything = [name for name, _ in robots()] if dtype == "float64" else float32_names()
-        chosen = everything if names is None else list(names)
-        columns = (MODEL, *QUANTITIES) if quantities is None else tuple(quantities)
-        pairs = [(name, column) for name in chosen for column in columns]
-    pairs = list(pairs)
-    _check_known({name for name, _ in pairs}, table, "robot")
-    _check_known({column for _, column in pairs}, (MODEL, *QUANTITIES), "quantity")
-    makers = dict(robots())
+    table, makers = stored_table(dtype), dict(robots())
     last, robot = "", None
     for name, column in pairs:
         if robot is None or name != last:
             last, robot = name, makers[name]()
-        expected = table[name].get(column, "")
+        expected = table[name][column]
         yield BitRecord(name, column, expected, found_hash(robot, column, target, dtype, expected))
 
 
-def quick_sample(seed: int = 0) -> tuple[tuple[str, str], ...]:
+def whole_table(dtype: str = "float64") -> list[tuple[str, str]]:
+    """Return all pairs (robot, quantity) of the table."""
+    return [(name, column) for name, row in stored_table(dtype).items() for column in row]
+
+
+def quick_sample() -> list[tuple[str, str]]:
     """Return pairs (robot, quantity) for a quick run, in a fixed order.
 
     Every robot is there with its model and one quantity, every quantity at least eight times.
     Quantities that take long to compile are taken of small robots only.
-
-    Args:
-        seed: chooses another quantity for each robot.
     """
     slow = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "regressor")
     quick = tuple(column for column in QUANTITIES if column not in slow)
     sample: list[tuple[str, str]] = []
     for k, (name, _) in enumerate(robots()):
         choice = QUANTITIES if name.startswith("drawn_") else quick
-        sample += [(name, MODEL), (name, choice[(k + 7 * seed) % len(choice)])]
-    return tuple(sample)
+        sample += [(name, MODEL), (name, choice[k % len(choice)])]
+    return sample
 
 
 def found_hash(
@@ -230,8 +213,6 @@ def _position(model: Model, draw: Draw) -> list[float]:
 @cache
 def stored_table(dtype: str = "float64") -> dict[str, dict[str, str]]:
     """Return the hashes by robot and column, of results in a number type."""
-    if dtype not in ("float64", "float32"):
-        raise InputError(f"dtype is {dtype!r}; expected 'float64' or 'float32'.")
     rows = (line.split() for line in LINES if line.startswith(dtype))
     return {name: dict(zip((MODEL, *QUANTITIES), rest, strict=True)) for _, name, *rest in rows}
 
@@ -244,11 +225,3 @@ def float32_names() -> list[str]:
 
 
 SMALL = ("panda", "ur5e", "planar_2r", "cart_pole", "scara")
-
-
-def _check_known(names: Iterable[str], known: Iterable[str], kind: str) -> None:
-    known = list(known)
-    for name in names:
-        if name not in known:
-            listed = ", ".join(known[:30]) + (", ..." if len(known) > 30 else "")
-            raise NameLookupError(f"the table of bits has no {kind} {name!r}; it has {listed}.")

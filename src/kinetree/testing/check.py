@@ -1,6 +1,6 @@
 """check_robot: all laws and agreements on random states of one robot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
@@ -30,7 +30,7 @@ def check_robot(
     *,
     states: int = 4,
     seed: int = 0,
-    tolerance: float | Mapping[str, float] = 1.0,
+    tolerance: float = 1.0,
     kernel_names: Sequence[str] | None = None,
 ) -> CheckReport:
     """Check a robot as kinetree's own tests do; failures are reported, not raised.
@@ -48,8 +48,7 @@ def check_robot(
         robot: the robot, with numbers for all its data.
         states: number of random states, drawn within the joint limits.
         seed: of the random numbers; the same seed gives the same states.
-        tolerance: factor on all limits, dimensionless, or one for each of the groups "laws",
-            "agreement" and "kernels".
+        tolerance: factor on all limits, dimensionless.
         kernel_names: kernels to compile and compare, some of the names in
             `kinetree.testing.laws.KERNELS`; all of them when None. Compiling all of them for
             a humanoid takes half a minute.
@@ -67,7 +66,8 @@ def check_robot(
         )
     if not isinstance(states, int) or states < 1:
         raise InputError(f"states is {states!r}; expected a whole number, 1 or more.")
-    factors = _factors(tolerance)
+    if not isinstance(tolerance, Real) or not tolerance > 0:
+        raise InputError(f"tolerance is {tolerance!r}; expected a number above 0.")
     names = tuple(KERNELS) if kernel_names is None else tuple(kernel_names)
     for name in names:
         if name not in KERNELS:
@@ -79,17 +79,5 @@ def check_robot(
     if robot.n == 0:
         lines = [CheckLine(x.group, x.law, SKIPPED, reason="no joint moves") for x in checks]
     else:
-        lines = [carry_out(check, cases, factors[check.group]) for check in checks]
+        lines = [carry_out(check, cases, tolerance) for check in checks]
     return CheckReport(robot.name, robot.n, states, seed, tuple(lines))
-
-
-def _factors(tolerance: float | Mapping[str, float]) -> dict[str, float]:
-    chosen = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(GROUPS, tolerance)
-    for group, factor in chosen.items():
-        if group not in GROUPS:
-            raise NameLookupError(
-                f"there is no group {group!r} of checks; expected some of {', '.join(GROUPS)}."
-            )
-        if not isinstance(factor, Real) or not factor > 0:
-            raise InputError(f"tolerance of {group!r} is {factor!r}; expected a number above 0.")
-    return dict.fromkeys(GROUPS, 1.0) | {group: float(factor) for group, factor in chosen.items()}

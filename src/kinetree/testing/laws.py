@@ -105,11 +105,6 @@ class Case:
         return size(np.abs(np.linalg.inv(self.M)) @ terms)
 
     @cached_property
-    def condition(self) -> float:
-        """cond(M) in the 2-norm."""
-        return float(np.linalg.cond(self.M))
-
-    @cached_property
     def joint_weights(self) -> Array:
         """Terms of g, (n,): each link's weight times its lever at each joint, N m or N."""
         f = np.abs(self.model.m) * np.linalg.norm(self.model.gravity[3:])
@@ -251,7 +246,7 @@ def inverting(case: Case, error: ArrayLike) -> Measured:
     """An error of accelerations, in which M^-1 magnifies the rounding of the joint forces."""
     plain = rounding(case, error, size(case.ddq))
     limit = plain.limit * case.scatter / size(case.ddq)
-    return Measured(plain.error, limit, f"rounding through M^-1, cond(M) = {case.condition:.1e}")
+    return Measured(plain.error, limit, "rounding through M^-1")
 
 
 def derivative(f: Callable[[float], Value], rate: float = 1.0) -> Value:

@@ -1,17 +1,47 @@
-"""CheckReport: the results of `check_robot`, one line for each check, printed like a test run."""
+"""Results of checks: `Checks`, what all have, and the report of `check_robot`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from kinetree.core.text import counted
-from kinetree.errors import KinetreeError, NameLookupError
-from kinetree.present.tables import Table
+from kinetree.errors import KinetreeError
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 
 
 class CheckFailure(KinetreeError, AssertionError):
-    """Checks of a robot failed; the message is the report."""
+    """Checks failed; the message is the report."""
+
+
+class Checks:
+    """Results of checks, each with a status, which print as a report."""
+
+    lines: tuple[Any, ...]
+
+    def having(self, status: str) -> tuple[Any, ...]:
+        """The results with a status."""
+        return tuple(line for line in self.lines if line.status == status)
+
+    @property
+    def failures(self) -> tuple[Any, ...]:
+        """The checks that failed."""
+        return self.having(FAILED)
+
+    @property
+    def skipped(self) -> tuple[Any, ...]:
+        """The checks that do not apply here, each with its reason."""
+        return self.having(SKIPPED)
+
+    @property
+    def ok(self) -> bool:
+        """True if no check failed; skipped ones do not count."""
+        return not self.failures
+
+    def raise_if_failed(self) -> None:
+        """Raise CheckFailure, with the report as its message, if a check failed."""
+        if not self.ok:
+            raise CheckFailure(str(self))
 
 
 @dataclass(frozen=True)
@@ -49,7 +79,7 @@ class CheckLine:
 
 
 @dataclass(frozen=True)
-class CheckReport:
+class CheckReport(Checks):
     """All lines of a run of `check_robot`; `print(report)` shows them.
 
     Args:
@@ -66,50 +96,8 @@ class CheckReport:
     seed: int
     lines: tuple[CheckLine, ...]
 
-    @property
-    def ok(self) -> bool:
-        """True if no check failed; skipped ones do not count."""
-        return not self.failures
-
-    @property
-    def failures(self) -> tuple[CheckLine, ...]:
-        """The lines that failed."""
-        return tuple(line for line in self.lines if line.status == FAILED)
-
-    @property
-    def skipped(self) -> tuple[CheckLine, ...]:
-        """The lines that do not apply to this robot, each with its reason."""
-        return tuple(line for line in self.lines if line.status == SKIPPED)
-
-    def line(self, law: str) -> CheckLine:
-        """The line of that law.
-
-        Args:
-            law: name of the law.
-        """
-        for line in self.lines:
-            if line.law == law:
-                return line
-        known = ", ".join(repr(line.law) for line in self.lines)
-        raise NameLookupError(f"there is no check {law!r}; expected one of {known}.")
-
-    def raise_if_failed(self) -> None:
-        """Raise CheckFailure, with the report as its message, if a check failed."""
-        if not self.ok:
-            raise CheckFailure(str(self))
-
     def __str__(self) -> str:
         return "\n".join(self._text())
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (x.group, x.law, x.status, "" if x.error is None else x.error,
-             "" if x.limit is None else x.limit, x.reason or x.origin)
-            for x in self.lines
-        ]  # fmt: skip
-        head = ("group", "law", "", "worst error", "limit", "why")
-        first, *_, last = self._text()
-        return Table(first, head, rows, text=3, notes=[last]).html()
 
     def _text(self) -> Iterator[str]:
         yield (
@@ -125,5 +113,5 @@ class CheckReport:
                 yield f"{group}, worst relative error and its limit"
             yield str(line)
         yield ""
-        passed = sum(line.status == PASSED for line in self.lines)
-        yield f"{passed} passed, {len(self.failures)} failed, {len(self.skipped)} skipped"
+        counts = [len(self.having(x)) for x in (PASSED, FAILED, SKIPPED)]
+        yield "{} passed, {} failed, {} skipped".format(*counts)

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.controllers import MomentumObserver
-from kinetree.files.description.friction import Friction
+from kinetree.friction import Friction
 
 DT = 2e-3
 NOISE = 0.3  # N m

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import Builder, dynamics
-from kinetree.files.description.friction import Friction
-from kinetree.files.description.records import Mimic, Rotor
+from kinetree.friction import Friction
+from kinetree.joints import Mimic, Rotor
 from random_robots import random_body, random_direction, random_pose
 
 SAME = 1e-12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.cli.info import document
+from kinetree.cli.commands.info import document
 from kinetree.files.description.friction import SMOOTH, law_numbers
 
 
@@ -37,7 +37,7 @@ def test_its_numbers_are_in_the_description_the_report_and_the_symbols(rubbing):
     name, law, robot = rubbing
     joint = robot.model.joints[0]
     assert getattr(joint.friction, name) == law
-    assert document(robot, False, None)["joints"][0][name] == law_numbers(law)
+    assert document(robot, False)["joints"][0][name] == law_numbers(law)
     letters = {f"{x.metadata['symbol']}1" for x in fields(law)}
     tau = kt.symbolic(robot, parameters="all").tau
     assert letters <= {str(x) for x in tau.free_symbols}

@@ -9,7 +9,6 @@ import pytest
 import kinetree as kt
 from kinetree.errors import KinetreeWarning
 from kinetree.views import scene
-from kinetree.views.shapes import BODY
 
 URDF = """<robot name="r">
   <material name="red"><color rgba="1 0 0 1"/></material>
@@ -165,13 +164,3 @@ def test_geoms_of_mjcf_are_drawn(tmp_path):
     np.testing.assert_allclose(capsule.size, (0.1, 1.0))
     np.testing.assert_allclose(np.abs(capsule.T[:3, 3]), (0, 0, 0.5), atol=1e-15)
     np.testing.assert_allclose(box.size, (0.2, 0.4, 0.6))
-
-
-def test_a_library_of_materials_outside_the_folder_is_not_read(package):
-    (package / "outside/m.mtl").write_bytes(b"newmtl red\nKd 1 0 0\n")
-    text = MESH.replace(b"\nf 1 3 2", b"\nmtllib ../../outside/m.mtl\nusemtl red\nf 1 3 2")
-    (package / "pkg/meshes/m.obj").write_bytes(text)
-    found = [x.colour for x in visuals_of(package, "../meshes/m.obj") if x.kind == "mesh"]
-    assert found == [BODY]
-    wide = [x.colour for x in visuals_of(package, "../meshes/m.obj", ".") if x.kind == "mesh"]
-    assert wide == [(255, 0, 0)]

@@ -41,19 +41,14 @@ def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] 
     model = model_of(robot)
     names = model.joint_names if joints is None else tuple(joints)
     if sorted(names) != sorted(model.joint_names):
-        text = (
-            f"joints are {', '.join(names) or 'none'}; expected those of {model.name!r} that move "
-        )
-        known = ", ".join(model.joint_names)
-        raise NameLookupError(
-            f"{text}by themselves, once, in the order of {library.name}: {known}."
-        )
+        text = f"joints are {', '.join(names) or 'none'}; expected those that move by themselves"
+        raise NameLookupError(f"{text}, in any order: {', '.join(model.joint_names)}.")
     numbers = {joint.name: i for i, joint in enumerate(model.joints)}
     parts: list[Part] = []
     nq = n = 0
     for name in names:
         i = numbers[name]
-        order, k = library.joints[model.joints[i].type](model, i), len(model.joints[i].dofs)
+        order, k = library.order(model, i), len(model.joints[i].dofs)
         coords, dofs = list(range(nq, nq + order.nq)), list(range(n, n + k))
         parts.append(Part(model.joints[i], order, coords, dofs))
         nq, n = nq + order.nq, n + k
@@ -206,11 +201,8 @@ class Converter:
         values = numbers(x, name, "numbers")
         if values.shape[max(values.ndim - len(shape), 0) :] != shape:
             origin = "kinetree" if self.outward else self.order.library.name
-            joints = ", ".join(part.joint.name for part in self.order.parts)
-            text = (
-                f"{name} has the shape {values.shape}; expected (..., {', '.join(map(str, shape))})"
-            )
-            raise ShapeError(f"{text} in the order of {origin}, for the joints {joints}.")
+            expected = f"(..., {', '.join(map(str, shape))}) in the order of {origin}"
+            raise ShapeError(f"{name} has the shape {values.shape}; expected {expected}.")
         return values
 
 

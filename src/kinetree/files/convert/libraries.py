@@ -77,15 +77,11 @@ def rotations(q: Array) -> Array:
     return turns(q).as_matrix().reshape(*q.shape[:-1], 3, 3)
 
 
-def blocks(grid: list[list[Array | None]]) -> Array:
-    """(..., 6, 6) from 3x3 blocks, None being zeros."""
-    present = [block for row in grid for block in row if block is not None]
-    lead = np.broadcast_shapes(*(block.shape[:-2] for block in present))
-    X = np.zeros((*lead, 6, 6))
-    for i, row in enumerate(grid):
-        for j, block in enumerate(row):
-            if block is not None:
-                X[..., 3 * i : 3 * i + 3, 3 * j : 3 * j + 3] = block
+def blocks(upper: Array, lower: Array, crossed: bool = False) -> Array:
+    """(..., 6, 6) of two 3x3 blocks on the diagonal, or crossed: beside it."""
+    k = 3 if crossed else 0
+    X = np.zeros((*upper.shape[:-2], 6, 6))
+    X[..., :3, k : k + 3], X[..., 3:, 3 - k : 6 - k] = upper, lower
     return X
 
 
@@ -136,16 +132,16 @@ class Library:
     """A library: its form of each joint type, and the 6-vectors with the linear part first."""
 
     name: str
-    joints: Mapping[str, JointMaker]
+    joints: Mapping[str, JointOrder | JointMaker]
     linear_first: frozenset[str]
 
+    def order(self, model: Model, i: int) -> JointOrder:
+        """The form of a joint of a model."""
+        form = self.joints[model.joints[i].type]
+        return form if isinstance(form, JointOrder) else form(model, i)
 
-def always(order: JointOrder) -> JointMaker:
-    """Maker of the same order for every joint of a type."""
-    return lambda model, i: order
 
-
-PLAIN = {type: always(UNCHANGED) for type in (REVOLUTE, PRISMATIC, HELICAL)}
+PLAIN: dict[str, JointOrder | JointMaker] = dict.fromkeys((REVOLUTE, PRISMATIC, HELICAL), UNCHANGED)
 # two slides and a hinge: (theta, x, y) -> (x, y, theta), with their rates
 SLIDES_AND_HINGE = JointOrder(
     3, lambda q: q[..., [1, 2, 0]], lambda q: q[..., [2, 0, 1]], planar_turn, planar_bias
@@ -166,9 +162,9 @@ def pinocchio(continuous: frozenset[str]) -> Library:
 
     joints = PLAIN | {
         REVOLUTE: revolute,
-        SPHERICAL: always(reordered([1, 2, 3, 0], I)),
-        PLANAR: always(planar),
-        FREE: always(reordered([4, 5, 6, 1, 2, 3, 0], blocks([[None, I], [I, None]]))),
+        SPHERICAL: reordered([1, 2, 3, 0], I),
+        PLANAR: planar,
+        FREE: reordered([4, 5, 6, 1, 2, 3, 0], blocks(I, I, crossed=True)),
     }
     return Library("Pinocchio", joints, frozenset({"twist", "wrench", "jacobian"}))
 
@@ -177,8 +173,8 @@ def mujoco() -> Library:
     """MuJoCo; xfrc_applied and the stack (jacp, jacr) have the linear part first."""
     joints = PLAIN | {
         HELICAL: _no_helical,
-        SPHERICAL: always(reordered([0, 1, 2, 3], I)),
-        PLANAR: always(SLIDES_AND_HINGE),
+        SPHERICAL: reordered([0, 1, 2, 3], I),
+        PLANAR: SLIDES_AND_HINGE,
         FREE: _mujoco_free,
     }
     return Library("MuJoCo", joints, frozenset({"wrench", "jacobian"}))
@@ -190,13 +186,13 @@ def drake() -> Library:
 
     def turn(q: Array) -> Array:
         R = rotations(q[..., :4])
-        return blocks([[R, None], [None, R]])
+        return blocks(R, R)
 
     floating = JointOrder(7, lambda q: q, lambda q: q, turn, free_bias)
     joints = PLAIN | {
-        SPHERICAL: always(ball),
-        PLANAR: always(SLIDES_AND_HINGE),
-        FREE: always(floating),
+        SPHERICAL: ball,
+        PLANAR: SLIDES_AND_HINGE,
+        FREE: floating,
     }
     return Library("Drake", joints, frozenset())
 
@@ -223,6 +219,6 @@ def _mujoco_free(model: Model, i: int) -> JointOrder:
         return np.concatenate([turned, (q[..., :3] - p) @ R], -1)
 
     def X(q: Array) -> Array:
-        return blocks([[None, R @ rotations(q[..., :4])], [I, None]])
+        return blocks(R @ rotations(q[..., :4]), I, crossed=True)
 
     return JointOrder(7, to_q, from_q, X, free_bias)

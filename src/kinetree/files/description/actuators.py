@@ -31,8 +31,8 @@ UNLIMITED: Range = (-inf, inf)
 class Actuator:
     """A force at one joint or several, or between points, that follows a control.
 
-    `Actuator.motor`, `position`, `velocity`, `damper` and `integrated_velocity` make the usual
-    ones; each takes `points` in place of a joint too, without gear.
+    `Actuator.motor`, `position` and `velocity` make the usual ones; each takes `points` in place of
+    a joint too, without gear.
 
     Args:
         joints: {joint name: gear}; joints of one degree of freedom. The force at a joint is gear
@@ -142,71 +142,13 @@ class Actuator:
         law = _servo(joint, gear, 0, kd) | {"gain": (kd, 0, 0)}
         return cls(**law, **_ranges(control_range, force_range), delay=delay)
 
-    @classmethod
-    def damper(
-        cls,
-        joint: str | Points,
-        kd: float,
-        *,
-        gear: float = 1,
-        control_range: Range = (0, inf),
-        force_range: Range = UNLIMITED,
-    ) -> "Actuator":
-        """Make a damper: force = -kd u v, with a control u of 0 or more.
-
-        Args:
-            joint: name of the joint, or points [(link, position (3,) in m)].
-            kd: damping for a control of 1, N m s/rad or N s/m, 0 or more.
-            gear: ratio of the damper's speed to that of the joint.
-            control_range: least and most control, 0 or more, dimensionless.
-            force_range: least and most force, N m or N.
-        """
-        if control_range[0] < 0:
-            text = f"control range of the damper of joint {joint!r:.60} begins at "
-            text += f"{control_range[0]:g}; expected 0 or more: a negative control would drive it."
-            raise InputError(text)
-        law = _servo(joint, gear, 0, kd) | {"gain": (0, 0, -kd), "bias": (0, 0, 0)}
-        return cls(**law, **_ranges(control_range, force_range))
-
-    @classmethod
-    def integrated_velocity(
-        cls,
-        joint: str | Points,
-        kp: float,
-        kd: float = 0,
-        *,
-        gear: float = 1,
-        delay: float = 0,
-        control_range: Range = UNLIMITED,
-        force_range: Range = UNLIMITED,
-        activation_range: Range = UNLIMITED,
-    ) -> "Actuator":
-        """Make a position servo whose goal a moves with the control: da/dt = u.
-
-        force = kp (a - x) - kd v.
-
-        Args:
-            joint: name of the joint, or points [(link, position (3,) in m)].
-            kp: stiffness, N m/rad or N/m, 0 or more.
-            kd: damping, N m s/rad or N s/m, 0 or more.
-            gear: ratio of the servo's position to that of the joint.
-            delay: time between a control and its first effect, s.
-            control_range: least and most rate of the goal, rad/s or m/s.
-            force_range: least and most force, N m or N.
-            activation_range: least and most goal, rad or m.
-        """
-        law = _servo(joint, gear, kp, kd) | _ranges(control_range, force_range)
-        law |= {"dynamics": "integrator", "activation_range": activation_range}
-        return cls(**law, delay=delay)
-
 
 def _place(joint: str | Points, gear: float) -> dict[str, Any]:
     """The fields of an actuator that tell where it acts."""
     if isinstance(joint, str):
         return {"joints": {joint: gear}}
     if gear != 1:
-        text = f"gear of an actuator between points is {gear!r}; expected 1: its length is that of "
-        raise InputError(f"{text}the path. Scale its gain.")
+        raise InputError(f"gear of an actuator between points is {gear!r}; scale its gain instead.")
     return {"joints": {}, "points": joint}
 
 
@@ -217,9 +159,9 @@ def _ranges(control: Range, force: Range) -> dict[str, Any]:
 def _servo(joint: str | Points, gear: float, kp: float, kd: float) -> dict[str, Any]:
     """The place of a servo and its law, kp u - kp x - kd v."""
     for name, value in (("kp", kp), ("kd", kd)):
-        if finite(value, f"{name} of the actuator of joint {joint!r:.60}") < 0:
-            text = f"{name} of the actuator of joint {joint!r:.60} is {value:g}; expected 0 or more"
-            raise InputError(f"{text}: a negative gain would drive it away from its goal.")
+        what = f"{name} of the actuator of joint {joint!r:.60}"
+        if finite(value, what) < 0:
+            raise InputError(f"{what} is {value:g}; expected 0 or more, towards its goal.")
     return _place(joint, gear) | {"gain": (kp, 0, 0), "bias": (0, -kp, -kd)}
 
 
@@ -231,16 +173,12 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
     if not isinstance(joints, Mapping) or bool(joints) is (actuator.points is not None):
         text = "expected {joint: gear}, such as {'knee': 1}, or points"
         raise InputError(f"joints of {what} are {joints!r:.60}; {text}.")
-    gears = {
-        joint: finite(gear, f"gear of joint {joint!r} in {what}") for joint, gear in joints.items()
-    }
-    if 0 in gears.values():
-        joint = next(joint for joint, gear in gears.items() if gear == 0)
+    gears = {x: finite(gear, f"gear of joint {x!r} in {what}") for x, gear in joints.items()}
+    for joint in (x for x, gear in gears.items() if gear == 0):
         raise InputError(f"gear of joint {joint!r} in {what} is 0; leave the joint out.")
     if (dynamics in LAGS) is not (lag > 0):
-        expected = "above 0" if dynamics in LAGS else "0, or dynamics 'filterexact' or 'filter'"
         text = f"time constant of {what} is {lag:g} s, and its dynamics are {dynamics!r}"
-        raise InputError(f"{text}; expected {expected}.")
+        raise InputError(f"{text}; expected above 0 for {' and '.join(LAGS)}, else 0.")
     if actuator.activation_range != UNLIMITED and dynamics == "none":
         text = f"{what} has an activation range but no activation; expected other dynamics"
         raise InputError(f"{text}: {', '.join(get_args(Dynamics)[1:])}.")
@@ -249,9 +187,8 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
         for word in ("control", "force", "activation")
     }
     gain, bias = (_floats(getattr(actuator, x), f"{x} of {what}", 3) for x in ("gain", "bias"))
-    return replace(
-        actuator, joints=gears, gain=gain, bias=bias, early=bool(actuator.early), **ranges
-    )
+    more: dict[str, Any] = {"gain": gain, "bias": bias, "early": bool(actuator.early)}
+    return replace(actuator, joints=gears, **more, **ranges)
 
 
 def _floats(values: Sequence[float], name: str, count: int, infinite: bool = False) -> Any:

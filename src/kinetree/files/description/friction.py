@@ -22,7 +22,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kinetree.core.records import number
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError
 from kinetree.scalars import FUNCTIONS, Scalar, tanh
 
 Pair = tuple[Scalar, Scalar]
@@ -227,20 +227,13 @@ def _traced(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     try:
         law = traced_law(function, [Port("dq", ())])
     except Exception as problem:
-        known = isinstance(problem, KinetreeError)  # has the list of functions already
-        listed = "" if known else f", {', '.join(FUNCTIONS)}"
-        text = (
-            f"{which} cannot be traced: {problem} Take its functions from kinetree.scalars{listed}"
-        )
-        raise InputError(f"{text}, and write `where(dq > 0, a, b)` for `if`.") from problem
+        text = f"{which} cannot be traced: {problem} Take its functions from kinetree.scalars, "
+        text += f"{', '.join(FUNCTIONS)}, and write `where(dq > 0, a, b)` for `if`."
+        raise InputError(text) from problem
     if law.several or law.graph.outputs[0].shape != ():
-        kind = "a tuple" if law.several else "an array"
-        raise InputError(f"{which} returned {kind}; expected one number, the force b at dq.")
+        raise InputError(f"{which} returned several numbers; expected one, the force b at dq.")
     for dq in (*RATES, *reversed(RATES)):
         if not law.compare([function(dq)], dq):
-            text = (
-                f"{which} returned something else at dq = {dq:g} than its traced formula. Forces "
-            )
-            text += "that remember something are controllers, kinetree.controllers.Stateful; "
-            raise InputError(f"{text}branches are written `where(dq > 0, a, b)`.")
+            text = f"{which} returned something else at dq = {dq:g} than its traced formula"
+            raise InputError(f"{text}; branches are written `where(dq > 0, a, b)`.")
     return law

@@ -1,13 +1,11 @@
 """Mesh files: found inside one chosen folder and nowhere else, read as triangles.
 
-Reads STL (binary and text), OBJ and Collada: shapes, and the plain colours of materials. Textures
-are not read. The only other file that is opened is the library of materials that an OBJ file names,
-inside the same folder.
+Reads STL (binary and text), OBJ and Collada: shapes, and of Collada the plain colours of materials.
+Textures and other files are not read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,9 +22,6 @@ MAX_MESH = 32 * 2**20  # bytes of one mesh file
 MAX_TOTAL = 256 * 2**20  # bytes of all mesh files of a robot
 FAR = 1e4  # m; corners further away are an error of units and would make the robot invisible
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-
-MAX_MATERIALS = 2**20  # bytes of a library of materials
-NO_COLOUR = (-1, -1, -1)
 
 # corners (k, 3), triangles (m, 3), and colours (m, 3) or None, of a file's bytes and its name
 Reader = Callable[[bytes, str], tuple[Array, Array, Array | None]]
@@ -72,25 +67,10 @@ class MeshFolder:
             try:
                 data = read_bytes(place, min(MAX_MESH, self.left))
                 self.left -= len(data)
-                if reader is read_obj:
-                    reader = partial(read_obj, materials=self._materials(place, data))
                 self.read[place] = read_mesh(reader, data, place.name)
             except ParseError as error:
                 raise InputError(str(error)) from None
         return self.read[place]
-
-    def _materials(self, place: Path, data: bytes) -> dict[str, tuple[int, int, int]]:
-        """Colours of the materials that an OBJ file may use; none if the library is not there."""
-        colours: dict[str, tuple[int, int, int]] = {}
-        for line in data.splitlines():
-            if line.startswith(b"mtllib "):
-                name = line[7:].decode("utf-8", "replace").strip().replace("\\", "/")
-                try:
-                    library = self.find(str(place.parent / name))
-                    colours |= read_materials(read_bytes(library, min(MAX_MATERIALS, self.left)))
-                except (InputError, ValueError):
-                    continue
-        return colours
 
     def find(self, path: str) -> Path:
         """The real path of the file inside the folder."""
@@ -148,50 +128,17 @@ def joined(corners: Array) -> tuple[Array, Array]:
     return vertices, index.reshape(-1, 3)
 
 
-def read_obj(
-    data: bytes, name: str, materials: Mapping[str, tuple[int, int, int]] | None = None
-) -> tuple[Array, Array, Array]:
-    """OBJ: 'v x y z' corners and 'f a/b/c ...' faces, cut into fans of triangles.
-
-    materials: colours by the names that 'usemtl' lines use.
-    """
+def read_obj(data: bytes, name: str) -> tuple[Array, Array, None]:
+    """OBJ: 'v x y z' corners and 'f a/b/c ...' faces, cut into fans of triangles."""
     vertices: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
-    colours: list[tuple[int, int, int]] = []
-    known, colour = materials or {}, NO_COLOUR
     for line in data.decode("utf-8", "replace").splitlines():
         words = line.split()
-        if not words:
-            continue
-        if words[0] == "v":
+        if words[:1] == ["v"]:
             vertices.append([float(x) for x in words[1:4]])
-        elif words[0] == "f":
+        elif words[:1] == ["f"]:
             triangles += fan([_corner(word, len(vertices)) for word in words[1:]])
-            colours += [colour] * (len(triangles) - len(colours))
-        elif words[0] == "usemtl":
-            colour = known.get(line.strip()[7:].strip(), NO_COLOUR)
-    shape = np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3)
-    return *shape, np.array(colours, int).reshape(-1, 3)
-
-
-def read_materials(data: bytes) -> dict[str, tuple[int, int, int]]:
-    """Diffuse colours, 'Kd r g b', of a library of materials by the names of 'newmtl' lines.
-
-    A material with a texture is left out, because its colour alone would be another one.
-    """
-    colours: dict[str, tuple[int, int, int]] = {}
-    textured: set[str] = set()
-    name = ""
-    for line in data.decode("utf-8", "replace").splitlines():
-        word, _, rest = line.strip().partition(" ")
-        if word == "newmtl":
-            name = rest.strip()
-        elif word == "Kd":
-            r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in rest.split()[:3])
-            colours[name] = r, g, b
-        elif word == "map_Kd":
-            textured.add(name)
-    return {key: colour for key, colour in colours.items() if key not in textured}
+    return np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3), None
 
 
 def _corner(word: str, count: int) -> int:

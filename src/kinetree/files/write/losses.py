@@ -3,7 +3,7 @@
 They are written as comments in the file, and reported in one warning or error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, get_args
 
@@ -50,9 +50,7 @@ class Losses:
             return
         text = f"{self.format} cannot represent all of {model.name!r}: {'; '.join(self.found)}."
         if policy == "error":
-            raise ModelError(
-                f"{text} losses='warn' writes the rest, with comments in their places."
-            )
+            raise ModelError(f"{text} losses='warn' writes the rest, with comments for these.")
         warn(f"{text} Comments in the file name these losses.")
 
 
@@ -81,17 +79,10 @@ def check_all_names(model: Model, format: str) -> None:
 
 def told(record: Any) -> str:
     """The values of a record that are not its defaults: 'stiffness 3, rest 0.5'."""
-    return ", ".join(_told(record))
-
-
-def _told(record: Any) -> Iterator[str]:
-    for x in fields(record):
-        value: Any = getattr(record, x.name)
-        default: Any = x.default
-        if value is None or np.array_equal(value, default):
-            continue
-        if text := _text(value):
-            yield f"{x.name.replace('_', ' ')} {text}"
+    values: dict[str, Any] = {x.name: (getattr(record, x.name), x.default) for x in fields(record)}
+    given = {k: x for k, (x, default) in values.items() if not np.array_equal(x, default)}
+    texts = {k.replace("_", " "): _text(x) for k, x in given.items() if x is not None}
+    return ", ".join(f"{k} {text}" for k, text in texts.items() if text)
 
 
 def _text(value: Any) -> str:
@@ -125,10 +116,8 @@ def symmetric_friction(
 def lose_laws(joint: Joint | GearedMotor, losses: Losses, kind: str = "joint") -> None:
     """Lose the friction besides viscous and Coulomb friction."""
     for law, text in law_texts(joint.friction, number).items():
-        what, more = f"{law} friction", f": {text}"
-        if law == "function":
-            what, more = "the friction function", ""
-        losses.add(f"{what} of {kind} {joint.name!r}{more}")
+        more = "" if law == "function" else f": {text}"
+        losses.add(f"{law} friction of {kind} {joint.name!r}{more}")
 
 
 def lose_drive(joint: Joint, losses: Losses) -> None:

@@ -95,10 +95,7 @@ class _Writer:
             self.on_link.setdefault(frame.link, {})[name] = frame
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
-                text = f"link {BASE!r} of {model.name!r} moves"
-                raise ModelError(
-                    f"{text}, and MuJoCo has that name for the world. Rename the link."
-                )
+                raise ModelError(f"link {BASE!r} moves, which is MuJoCo's world. Rename the link.")
 
     def mujoco(self) -> Tag:
         """The element <mujoco>."""
@@ -131,17 +128,16 @@ class _Writer:
         if base is not world:
             world.add(base.add(inertial_tag(*model.base, name=model.base_name, moves=False)))
         base.add(*self.sites(WORLD))
-        outer = [world if model.joints[i].type == FREE else base for i in model.children[WORLD]]
-        waiting = [
-            (tag, 3 if tag is world else 4, i)
-            for tag, i in zip(outer, model.children[WORLD], strict=True)
-        ][::-1]
+        waiting: list[tuple[Tag, int, int]] = []
+        for i in reversed(model.children[WORLD]):
+            tag = world if model.joints[i].type == FREE else base
+            waiting.append((tag, 3 if tag is world else 4, i))
         while waiting:  # not by recursion, whose depth Python limits
             tag, depth, first = waiting.pop()
             i, body = self.body(first)
             if depth + 1 > DEEPEST:
-                text = f"link {self.links[i]!r} of {model.name!r} lies more than {DEEPEST} elements"
-                raise ModelError(f"{text} deep, which MuJoCo does not read. Write it as URDF.")
+                text = f"link {self.links[i]!r} lies more than {DEEPEST} elements deep"
+                raise ModelError(f"{text}, which MuJoCo does not read. Write it as URDF.")
             tag.add(body)
             waiting += [(body, depth + 1, c) for c in reversed(model.children[i])]
         return world
@@ -379,10 +375,8 @@ def body_steps(model: Model, first: int) -> list[Step]:
 def _only_child(model: Model, i: int) -> int:
     name, children = model.link_names[i], model.children[i]
     if len(children) != 1 or model.joints[i].type not in (REVOLUTE, PRISMATIC):
-        text = (
-            f"link {name!r} moves and is massless, which MuJoCo refuses unless it lies between two"
-        )
-        raise ModelError(f"{text} joints. Give it a mass, or lock joint {model.joints[i].name!r}.")
+        text = f"link {name!r} moves and is massless, which MuJoCo refuses but between two joints"
+        raise ModelError(f"{text}. Give it a mass, or lock joint {model.joints[i].name!r}.")
     return children[0]
 
 

@@ -1,25 +1,39 @@
 """LimitReport: the loads of a robot's joints in a motion, as data, as text and as a table."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import degrees as degrees_of
 from math import inf, isfinite, isnan
+from typing import Any
 
-from kinetree.core.text import counted
+import numpy as np
+
+from kinetree.core.text import ROUNDING, counted, number, without_rounding
 from kinetree.errors import NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling
-from kinetree.present.tables import Table, short_number
+from kinetree.present.tables import Column, Table
 
 MOST_VIOLATIONS = 12  # listed in a report; further ones are counted
 LEAST_FACTOR = 1e-3  # of the duration; a motion that may shrink below it hardly moves: no advice
 
-HEADS = (
-    *("joint", "range", "peak speed", "used", "peak torque", "used"),
-    *("RMS torque", "mean torque", "peak power", "drawn energy"),
-)
 UNITS = {"position": "rad", "speed": "rad/s", "torque": "N m", "power": "W", "energy": "J"}
 SLIDES = {"position": "m", "speed": "m/s", "torque": "N"}
-MARK = "!"  # behind numbers beyond a limit
+ANGLES = ("lowest", "highest", "lower", "upper", "peak_speed", "speed_limit")
+SCREEN = 100  # columns of a printed report
+MARK = "!"  # behind shares of a limit that is exceeded
+MOVING = ("lowest", "highest", "peak speed", "speed used", "peak torque", "torque used")
+EFFORTS = ("RMS torque", "peak power", "drawn energy")
+COLUMNS: "dict[str, Callable[[JointLoad], float]]" = {
+    "lowest": lambda x: x.lowest,
+    "highest": lambda x: x.highest,
+    "peak speed": lambda x: x.peak_speed,
+    "peak torque": lambda x: x.peak_torque,
+    "RMS torque": lambda x: x.rms_torque,
+    "mean torque": lambda x: x.mean_torque,
+    "peak power": lambda x: x.peak_power,
+    "mean power": lambda x: x.mean_power,
+    "drawn energy": lambda x: x.drawn,
+}
 
 
 @dataclass(frozen=True)
@@ -110,32 +124,39 @@ class Violation:
         """Unit of value and limit."""
         return (SLIDES if self.sliding else UNITS)[self.quantity]
 
-    @property
-    def rate_unit(self) -> str:
-        """Unit of rate."""
-        return (SLIDES if self.sliding else UNITS)["speed"]
-
     def text(self, degrees: bool = False) -> str:
         """The violation as a sentence.
 
         Args:
             degrees: angles are in degrees.
         """
-        unit, rate_unit = self.unit, self.rate_unit
         turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
         scale = 1.0 if self.quantity == "torque" else turn
-        if degrees:
-            unit, rate_unit = unit.replace("rad", "deg"), rate_unit.replace("rad", "deg")
         much = f" ({100 * share(self.value, self.limit):.4g} %)"
         if self.quantity == "position" or self.limit == 0:
             much = ""
         if self.rate is not None:
-            much = f" of its drive at {self.rate * turn:.4g} {rate_unit}{much}"
+            unit = "m/s" if self.sliding else "rad/s"
+            much = f" of its drive at {self.rate * turn:.4g} {unit}{much}"
         lasts = f", from {self.start:.4g} to {self.end:.4g} s" if self.end > self.start else ""
-        return (
-            f"{self.quantity} of {self.joint!r}: {self.value * scale:.5g} {unit} at "
+        text = (
+            f"{self.quantity} of {self.joint!r}: {self.value * scale:.5g} {self.unit} at "
             f"t = {self.t:.4g} s, limit {self.limit * scale:.5g}{much}{lasts}"
         )
+        return text.replace(" rad", " deg") if degrees else text
+
+    def to_dict(self, degrees: bool = False) -> dict[str, Any]:
+        """The violation as plain data, with the unit of its numbers.
+
+        Args:
+            degrees: angles are in degrees.
+        """
+        turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
+        scale = 1.0 if self.quantity == "torque" else turn
+        numbers = {"value": self.value * scale, "limit": self.limit * scale}
+        unit = self.unit.replace("rad", "deg") if degrees else self.unit
+        rate = None if self.rate is None else self.rate * turn
+        return asdict(self) | numbers | {"unit": unit, "rate": rate}
 
     def __str__(self) -> str:
         return self.text()
@@ -206,12 +227,17 @@ class LimitReport:
             f"{counted(self.samples, 'sample')}, {result}"
         )
 
-    def verdict(self) -> Iterator[str]:
-        """Violations and remedies, as sentences."""
+    def verdict(self, degrees: bool = False) -> Iterator[str]:
+        """Violations and remedies, as sentences.
+
+        Args:
+            degrees: angles are in degrees.
+        """
         for violation in self.violations[:MOST_VIOLATIONS]:
-            yield str(violation)
+            yield violation.text(degrees)
         if len(self.violations) > MOST_VIOLATIONS:
-            yield f"... and {len(self.violations) - MOST_VIOLATIONS} more in report.violations"
+            more = len(self.violations) - MOST_VIOLATIONS
+            yield f"... and {more} more (report.violations, --json)"
         yield from self.advice()
 
     def advice(self) -> Iterator[str]:
@@ -242,23 +268,68 @@ class LimitReport:
                 f"times as fast, in {fastest * self.duration:.4g} s"
             )
 
-    def table(self) -> Table:
-        """The loads of all joints, with the violations as notes; "!" marks what is beyond."""
-        slide = all(load.sliding for load in self.joints)
-        units = UNITS | SLIDES if slide else UNITS
-        kinds = ("", "position", "speed", "", "torque", "", "torque", "torque", "power", "energy")
-        heads = [
-            f"{head}, {units[kind]}" if kind else head
-            for head, kind in zip(HEADS, kinds, strict=True)
+    def table(
+        self,
+        columns: Sequence[str] = (*MOVING, *EFFORTS),
+        *,
+        degrees: bool = False,
+        title: str = "",
+    ) -> Table:
+        """The loads of all joints; "!" marks shares beyond a limit.
+
+        Args:
+            columns: headings: of positions, speeds and torques, and the shares of limits "speed
+                used" and "torque used".
+            degrees: angles are in degrees.
+            title: above the table.
+        """
+        shown = [Column("joint", [load.name for load in self.joints])]
+        for head in columns:
+            kind = head.split()[-1] if " " in head else "position"
+            units = [(UNITS | (SLIDES if x.sliding else {})).get(kind, "%") for x in self.joints]
+            units = [unit.replace("rad", "deg") if degrees else unit for unit in units]
+            if kind == "used":
+                cells = [self._used(load, head.split()[0]) for load in self.joints]
+            else:
+                values = np.array([COLUMNS[head](x) for x in self.joints])
+                turn = np.array([degrees_of(1.0) if "deg" in unit else 1.0 for unit in units])
+                cells = [number(x, 5) for x in without_rounding(values * turn)]
+            shown.append(Column(head, cells, units))
+        return Table.of(title, shown)
+
+    def _used(self, load: JointLoad, quantity: str) -> str:
+        """The share of a limit in percent; empty without a limit."""
+        limit, use = getattr(load, f"{quantity}_limit"), getattr(load, f"{quantity}_use")
+        if not isfinite(limit):
+            return ""
+        use = use if use > ROUNDING else 0.0
+        text = number(100 * use, 3) if isfinite(use) else ">999"  # a drive too fast for any force
+        return text + MARK * self.violated(load.name, quantity)
+
+    def to_dict(self, degrees: bool = False) -> dict[str, Any]:
+        """Everything as plain data.
+
+        Args:
+            degrees: angles are in degrees.
+        """
+        turn = degrees_of(1.0) if degrees else 1.0
+        joints = [
+            asdict(x) | {y: getattr(x, y) * (1.0 if x.sliding else turn) for y in ANGLES}
+            for x in self.joints
         ]
-        rows = [cells(self, load, slide) for load in self.joints]
-        return Table(self.headline(), heads, rows, len(heads), [f"- {x}" for x in self.verdict()])
+        names = ("robot", "trajectory", "ok", "duration", "samples", "slower")
+        return {name: getattr(self, name) for name in names} | {
+            "violations": [x.to_dict(degrees) for x in self.violations],
+            "joints": joints,
+            "advice": list(self.advice()),
+        }
 
     def __str__(self) -> str:
-        return visible(str(self.table()))
+        verdict = [f"- {x}" for x in self.verdict()]
+        return visible("\n".join([self.headline(), *self.table().lines(SCREEN), *verdict]))
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return replace(self.table(title=self.headline()), notes=list(self.verdict())).html()
 
 
 def share(value: float, limit: float) -> float:
@@ -266,26 +337,3 @@ def share(value: float, limit: float) -> float:
     if not isfinite(limit) or isnan(value):
         return 0.0
     return abs(value) / abs(limit) if limit else (inf if value else 0.0)
-
-
-def cells(report: LimitReport, load: JointLoad, slide: bool) -> list[str]:
-    """Cells of a joint's row. slide: all joints slide."""
-    position, speed, torque = (
-        MARK * report.violated(load.name, x) for x in ("position", "speed", "torque")
-    )
-    low, high = short_number(load.lowest), short_number(load.highest)
-    return [
-        load.name + (" (m, N)" if load.sliding and not slide else ""),
-        "-" if isnan(load.lowest) else f"{low} .. {high}{position}",
-        f"{short_number(load.peak_speed)}{speed}",
-        _percent(load.speed_use, load.speed_limit) + speed,
-        f"{short_number(load.peak_torque)}{torque}",
-        _percent(load.torque_use, load.torque_limit) + torque,
-        *map(short_number, (load.rms_torque, load.mean_torque, load.peak_power, load.drawn)),
-    ]
-
-
-def _percent(use: float, limit: float) -> str:
-    if not isfinite(limit):
-        return "-"
-    return f"{100 * use:.0f} %" if isfinite(use) else ">999 %"  # a drive too fast for any force

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.dynamics.derivatives.forward_dynamics import discretize, linearize
+from kinetree.dynamics import linearize
 from robot_states import any_robot, random_state, size
 
 
@@ -20,16 +20,6 @@ def test_a_pendulum_swings_as_its_formula_says():
             system.A, [[0, 1], [sign * 9.81 / 0.5, -0.3 / 0.5]], rtol=0, atol=1e-13
         )
         np.testing.assert_allclose(system.B, [[0], [1 / 0.5]], rtol=1e-15)
-
-
-def test_discrete_steps_are_the_exponential_and_its_integral():
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(4, 6, 6)), rng.normal(size=(4, 6, 2))
-    A_d, B_d = discretize(A, B, 0.1)
-    halves = discretize(A, B, 0.05)
-    np.testing.assert_allclose(A_d, halves[0] @ halves[0], rtol=0, atol=1e-14)
-    np.testing.assert_allclose(B_d, halves[0] @ halves[1] + halves[1], rtol=0, atol=1e-14)
-    np.testing.assert_allclose(A @ B_d, (A_d - np.eye(6)) @ B, rtol=0, atol=1e-13)
 
 
 def test_batches_of_linearizations():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree.engine.call.threads import run, threads
+from kinetree.engine.call.threads import run
+from kinetree.kernels import threads
 
 
 def answer(kernel, arrays):

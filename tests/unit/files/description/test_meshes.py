@@ -1,14 +1,13 @@
 """Mesh readers: the same tetrahedron from every format, and errors with a reason."""
 
 import struct
-from functools import partial
 
 import numpy as np
 import pytest
 
 from kinetree.errors import ParseError
 from kinetree.files.description.collada import read_collada
-from kinetree.files.description.meshes import READERS, read_materials, read_mesh, read_obj, read_stl
+from kinetree.files.description.meshes import READERS, read_mesh, read_obj, read_stl
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], float)
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -150,16 +149,6 @@ def test_random_bytes_never_raise_anything_else():
 MATERIALS = (
     b"newmtl red\nKd 1 0 0\nnewmtl blue paint\nKd 0 0 0.5\nnewmtl wood\nKd 1 1 1\nmap_Kd w.png"
 )
-
-
-def test_materials_of_obj_files_are_plain_colours():
-    assert read_materials(MATERIALS) == {"red": (255, 0, 0), "blue paint": (0, 0, 128)}
-    corners, faces = obj().splitlines()[:4], obj().splitlines()[4:]
-    lines = [*corners, "usemtl red", faces[0], "usemtl blue paint", *faces[1:3], "usemtl unknown"]
-    data = "\n".join([*lines, faces[3]])
-    mesh = read_mesh(partial(read_obj, materials=read_materials(MATERIALS)), data.encode(), "x")
-    assert mesh.colours.tolist() == [[255, 0, 0], [0, 0, 128], [0, 0, 128], [-1, -1, -1]]
-    assert read_mesh(read_obj, data.encode(), "x").colours is None
 
 
 def test_materials_of_collada_files_are_plain_colours():

@@ -42,7 +42,8 @@ def read_collisions(compiled: Compiled, *, start: bool = False) -> Collisions:
     solid = [g for g in range(m.ngeom) if bits[g] or g in paired]
     static = [g for g in solid if not int(m.body_weldid[m.geom_bodyid[g]])]
     ground, pieces, obstacles, changed = _ground(compiled, static)
-    changed += [f"{_pair_name(compiled, k)} has a friction for each direction" for k in _uneven(m)]
+    uneven = sum(1 for k in range(m.npair) if m.pair_dim[k] > 1 and np.ptp(m.pair_friction[k, :2]))
+    changed += [f"{uneven} <pair> have a friction for each direction"] if uneven else []
     left_out: list[str] = []
     paths = mesh_geoms(compiled)
     shapes: list[CollisionShape] = []
@@ -78,16 +79,6 @@ def _pairs(m: Any) -> Pairs:
     geoms = zip(map(int, m.pair_geom1), map(int, m.pair_geom2), strict=True)
     frictions = np.where(m.pair_dim > 1, m.pair_friction[:, 0], 0.0).tolist()
     return dict(zip(map(frozenset, geoms), frictions, strict=True))
-
-
-def _uneven(m: Any) -> list[int]:
-    """The <pair> elements whose friction differs between the two tangents."""
-    return [k for k in range(m.npair) if m.pair_dim[k] > 1 and np.ptp(m.pair_friction[k, :2]) > 0]
-
-
-def _pair_name(c: Compiled, k: int) -> str:
-    a, b = (_name(c, int(x[k])) for x in (c.model.pair_geom1, c.model.pair_geom2))
-    return f"the <pair> of {a} and {b}"
 
 
 def _can_touch(m: Any, pairs: Pairs, a: int, b: int) -> bool:

@@ -112,7 +112,7 @@ class Forces:
             "frictionloss": 0.0 if self.no_friction else float(m.dof_frictionloss[i]),
             "armature": float(m.dof_armature[i]) + armature if int(m.jnt_type[j]) != FREE else 0.0,
         }
-        _check_positive(values, f"joint {name!r}", where)
+        self._check(values, f"joint {name!r}", where)
         offset = -float(m.qpos0[int(m.jnt_qposadr[j])]) if self.is_simple(j) else 0
         return {
             "offset": offset,
@@ -150,7 +150,8 @@ class Forces:
             stiffness = 0.0 if self.no_springs else float(m.jnt_stiffness[j])
             if stiffness and self.is_simple(j):
                 rest = float(m.qpos_spring[int(m.jnt_qposadr[j])])
-                springs[name] = self._checked(Spring(stiffness, rest), f"joint {name!r}")
+                self._check({"stiffness": stiffness, "distance": abs(rest)}, f"spring of {name!r}")
+                springs[name] = Spring(stiffness, rest)
         taken = set(names)
         for x in self.tendons:
             if x.spring is not None:
@@ -158,16 +159,11 @@ class Forces:
                 springs[unused(key, taken)] = x.spring
         return springs
 
-    def _checked(self, spring: Spring, name: str) -> Spring:
-        stiffness, rest = float(spring.stiffness), float(spring.rest)  # type: ignore[arg-type]
-        if not (isfinite(stiffness) and stiffness >= 0 and isfinite(rest)):
-            text = f"{name} has stiffness {stiffness:g} and rests at {rest:g}"
-            raise ParseError(f"{self._file}: {text}; expected finite numbers, a stiffness >= 0.")
-        return spring
-
-    @property
-    def _file(self) -> str:
-        return self.compiled.document.nodes[0].element.file
+    def _check(self, values: dict[str, float], owner: str, where: str = "") -> None:
+        for key, value in values.items():
+            if not (isfinite(value) and value >= 0):
+                text = f"{key} of {owner} is {value:g}; expected a finite number >= 0."
+                raise ParseError(f"{where or self.compiled.document.nodes[0].where}: {text}")
 
     @property
     def motors(self) -> dict[str, Motor]:
@@ -195,11 +191,11 @@ class Forces:
             rest = low if low == high else (low + high) / 2
             through = points if not joints else None
             spring = Spring(stiffness, rest, joints or None, damping, through, high - low)
-            self._checked(spring, f"tendon {name!r}")
+            self._check({"stiffness": stiffness, "distance": abs(rest)}, f"tendon {name!r}")
             values["damping"] = 0.0
         known = self.compiled.joint_names.index
         if joints and any(values.values()) and all(self.is_simple(known(x)) for x in joints):
-            _check_positive(values, f"tendon {name!r}", self._file)
+            self._check(values, f"tendon {name!r}")
             friction = Friction(values["damping"], values["frictionloss"])
             motor = Motor(joints, values["armature"], friction)
         others = [m.tendon_limited[t], self.is_curved(t, "tendon", "damping")]
@@ -296,30 +292,26 @@ class Forces:
         self, a: int, joint: int | None, tendon: int | None, ratio: float, gears: dict[str, float]
     ) -> str:
         """Why an actuator is left out; empty if it is read."""
-        m, mujoco = self.m, self.compiled.mujoco
-        laws = {
-            "dynamics": (m.actuator_dyntype[a], len(DYNAMICS), mujoco.mjtDyn),
-            "gain": (m.actuator_gaintype[a], LAWS, mujoco.mjtGain),
-            "bias": (m.actuator_biastype[a], LAWS, mujoco.mjtBias),
-        }
-        unknown = [
-            f"{word} {enum(int(number)).name.partition('_')[2].lower()}"
-            for word, (number, known, enum) in laws.items()
-            if number >= known
+        m, kind, mujoco = self.m, int(self.m.actuator_trntype[a]), self.compiled.mujoco
+        laws = [
+            (mujoco.mjtDyn, int(m.actuator_dyntype[a]), len(DYNAMICS)),
+            (mujoco.mjtGain, int(m.actuator_gaintype[a]), LAWS),
+            (mujoco.mjtBias, int(m.actuator_biastype[a]), LAWS),
         ]
+        unknown = [enum(k).name.removeprefix("mj").lower() for enum, k, known in laws if k >= known]
+        place = mujoco.mjtTrn(kind).name.partition("_")[2].lower()
         on_path = tendon is not None and bool(self.tendons[tendon].points)
         is_fixed = tendon is not None and self.is_fixed(tendon)
-        kind, group = int(m.actuator_trntype[a]), int(m.actuator_group[a])
-        where = mujoco.mjtTrn(kind).name.partition("_")[2].lower()
-        where += " that is not a path through sites of several bodies" if kind == TENDON else ""
+        group, delay = int(m.actuator_group[a]), m.actuator_delay[a]
         several = (m.actuator_ctrlnum[a], m.actuator_outnum[a], max(1, m.actuator_actnum[a]))
-        lags, delay = DYNAMICS[min(int(m.actuator_dyntype[a]), 3)] in LAGS, m.actuator_delay[a]
+        lags = DYNAMICS[min(int(m.actuator_dyntype[a]), 3)] in LAGS
         numbers = (m.actuator_gainprm[a, :3], m.actuator_biasprm[a, :3], [delay])
         reasons = {
             "plugin": int(m.actuator_plugin[a]) >= 0,
-            "".join(unknown[:1]): bool(unknown),
-            "on a ball or free joint": joint is None and kind in ON_JOINT,
-            f"on a {where}": joint is None and not (is_fixed or on_path),
+            ", ".join(unknown): bool(unknown),
+            f"on a {place} that is no hinge, slide, sum of joints or path": (
+                joint is None and not (is_fixed or on_path)
+            ),
             "several controls, outputs or activations": any(x != 1 for x in several),
             f"its group {group} is disabled": 0 <= group <= 30
             and int(m.opt.disableactuator) >> group & 1,
@@ -361,13 +353,6 @@ class Forces:
             activation_range=_range(m.actuator_actrange[a], m.actuator_actlimited[a] and has_state),
             points=points,
         )
-
-
-def _check_positive(values: dict[str, float], owner: str, where: str) -> None:
-    for key, value in values.items():
-        if not (isfinite(value) and value >= 0):
-            text = f"{key} of {owner} is {value:g}; expected a finite number >= 0."
-            raise ParseError(f"{where or 'model'}: {text}")
 
 
 def _three(prm: Array) -> Coefficients:

@@ -193,12 +193,12 @@ class _Robot:
 
     def _to_world(self, root: Frame, count: int) -> records.JointDescription:
         """A joint of the world to a root: fixed where the file has it, or free."""
-        taken = [joint.name for joint in self.joints]
+        taken = {joint.name for joint in self.joints}
         start = "base" if self.floating else "world_joint"
         if self.floating and start in taken:
             start = "kinetree_base"  # as for robots of other formats
         return records.JointDescription(
-            name=unused(start if count == 1 else f"{root.name}/{start}", {*taken}),
+            name=unused(start if count == 1 else f"{root.name}/{start}", taken),
             type=FREE if self.floating else FIXED,
             parent=WORLD,
             child=root.name,
@@ -229,14 +229,11 @@ class _Robot:
         if not worlds:
             return STANDARD_GRAVITY
         part = Part(worlds[0], WORLD, self.findings, SDF)
-        read = {id(x) for x in worlds[0].all("gravity")}
         for inside in (x for physics in worlds[0].all("physics") for x in physics.all("gravity")):
-            if id(inside) in read:
-                part.note("of <physics>, the <gravity> is read, as SDF before 1.6 has it.")
-            else:
+            if inside not in worlds[0].children:  # where SDF before 1.6 has it
                 text = "<gravity> inside <physics> is not read since SDF 1.6; move it into <world>."
                 self.findings.warn(inside, text)
-        if not read:
+        if not part.has("gravity"):
             part.note("no <gravity>: 0 0 -9.8 by the rules of SDF.")
         return part.numbers("gravity", 3, DEFAULT_GRAVITY)
 

@@ -109,10 +109,8 @@ class _Reader:
         ends = ("/".join(path.parts[-k:]) for k in range(1, len(path.parts)))
         label = next((x for x in ends if x not in self.paths), str(path))
         self.paths[label] = path
-        if self.source_text is not None and path == self.main:
-            root = parse_xml(self.source_text, label)
-        else:
-            root = self.sources.parse(path, label)
+        text = self.source_text if path == self.main else None
+        root = self.sources.parse(path, label) if text is None else parse_xml(text, label)
         self.roots[path] = root
         for element in root.below():
             name = element.attributes.get("name", "")
@@ -122,10 +120,9 @@ class _Reader:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file that is being read; raise ParseError if it is a text."""
+        """The folder of the file that is being read; ExpressionError if it is a text."""
         if self.source_text is not None and self.reading[-1] == self.main:
-            text = "a text has no folder, which $(dirname) and patterns of file names need"
-            raise ParseError(f"{self.main.name}: {text}. Load the file instead, by its path.")
+            raise ExpressionError("a text has no folder; load the file instead, by its path")
         return self.reading[-1].parent
 
     def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
@@ -148,8 +145,8 @@ class _Reader:
         """The value of an argument; ExpressionError if it has none."""
         self.declared.setdefault(name, None)
         if name not in self.values:
-            text = f"the argument {name!r} has no value here. {self.listed()} Give it in arguments="
-            raise ExpressionError(f"{text} of kt.load (--arg {name}:=VALUE on the command line)")
+            text = f"the argument {name!r} has no value here. {self.listed()} Give it by arguments="
+            raise ExpressionError(f"{text} (--arg {name}:=VALUE on the command line)")
         return self.values[name]
 
     def listed(self) -> str:
@@ -172,7 +169,6 @@ class _Reader:
             self.element(child, out, scope)
         if source.text:
             out.text += self.text(source.text, scope, source, "the text")
-            out.interruption = out.interruption or source.interruption
 
     def element(self, child: Element, out: Element, scope: Scope) -> None:
         self.count += 1
@@ -264,16 +260,19 @@ class _Reader:
             name = str(self.given_by(child, "ns", scope))
             scope.values[name] = inside = Scope(scope, namespace=name)
         name = str(self.given_by(child, "filename", scope))
-        if PATTERN.search(name):
-            paths = self.sources.matches(name, self.folder, child.where)
-        else:
-            paths = [self.located(name, child)]
-        for path in paths:
+        is_pattern = PATTERN.search(name) is not None
+        for path in self._matching(name, child) if is_pattern else [self.located(name, child)]:
             if path.is_file():
                 self.read(path, self.load(path), out, inside)
             elif not optional:
                 text = f"names the file {clip(name, 200)!r}, which is not there: {path}."
                 raise ParseError(f"{child.place}: <xacro:include> {text} {self._why_missing()}")
+
+    def _matching(self, name: str, child: Element) -> list[Path]:
+        try:
+            return self.sources.matches(name, self.folder, child.where)
+        except ExpressionError as error:
+            raise self.fault(child, "filename", str(error)) from None
 
     def insert_block_element(self, child: Element, out: Element, scope: Scope) -> None:
         name = self.given_by(child, "name", scope)
@@ -307,17 +306,16 @@ class _Reader:
         """
         macro, home = scope.macro(name)
         if macro is None:
-            text = f"there is no macro {show(name)} here; is an include missing?"
-            text = f"<{clip(child.tag)}>: {text}{nearest(name, self.macros)}"
-            raise ParseError(f"{child.place}: {text}")
+            text = f"<{clip(child.tag)}>: there is no macro {show(name)}; is an include missing?"
+            raise ParseError(f"{child.place}: {text}{nearest(name, self.macros)}")
         called, local = f"{child.place}: macro {show(name)} of {macro.element.where}", Scope(home)
         missing = dict(macro.parameters)
         for key in child.attributes:
             if key == skipped or key.startswith("xmlns"):
                 continue
             if key not in missing or key.startswith("*"):
-                text = f"expected {', '.join(macro.parameters) or 'no parameters'}"
-                raise ParseError(f"{called} has no parameter {show(key)}; {text}.")
+                listed = ", ".join(macro.parameters) or "none"
+                raise ParseError(f"{called} has no parameter {show(key)}; it has {listed}.")
             local.values[key] = expressions.literal(self.given_by(child, key, scope))
             del missing[key]
         self._take_blocks(called, child, missing, scope, local)
@@ -342,9 +340,8 @@ class _Reader:
             self.element(x, given, scope)
         names = [key for key in missing if key.startswith("*")]
         if len(names) != len(given.children):
-            listed = f" ({', '.join(names)})" if names else ""
-            text = f"takes {len(names)} blocks{listed}, and the call has {len(given.children)}"
-            raise ParseError(f"{called} {text}: elements inside <{clip(child.tag)}>.")
+            text = f"takes {len(names)} blocks ({', '.join(names)}), elements inside of the call"
+            raise ParseError(f"{called} {text}; found {len(given.children)}.")
         for key, block in zip(names, given.children, strict=True):
             local.values[key] = Block(block, whole=not key.startswith("**"))
 
@@ -353,8 +350,7 @@ class _Reader:
     def text(self, text: str, scope: Scope, element: Element, what: str) -> str:
         expanded = str(self.evaluate(text, scope, element, what))
         if wrong := NOT_XML.search(expanded):
-            reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
-            raise self.fault(element, what, reason, text)
+            raise self.fault(element, what, f"XML has no character {wrong[0]!r}", text)
         return expanded
 
     def given_by(self, element: Element, key: str, scope: Scope, default: str | None = None) -> Any:
@@ -399,8 +395,10 @@ class _Reader:
         if not isinstance(value, Lazy):
             return value
         if value.busy:
-            text = "its value depends on itself; lazy_eval='false' evaluates it at once"
-            raise ParseError(f"{value.element.place}: property {show(name)}: {text}.")
+            text = (
+                f"property {show(name)} depends on itself; lazy_eval='false' evaluates it at once"
+            )
+            raise ParseError(f"{value.element.place}: {text}.")
         value.busy = True
         try:
             found = self.evaluate(value.text, home, value.element, "value")

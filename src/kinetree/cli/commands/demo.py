@@ -1,0 +1,102 @@
+"""`kinetree demo`: the exercises of the course, computed next to the printed results."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kinetree import dynamics
+from kinetree.cli import options as opt
+from kinetree.cli.app import ITSELF, command
+from kinetree.cli.output import Part, give
+from kinetree.core.arrays import Array
+from kinetree.engine.kernel import llvm_problem
+from kinetree.model.units import factors, units
+from kinetree.present.tables import Column, Table
+from kinetree.robots.exercises import EXERCISES, Exercise
+
+TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
+
+
+@command(ITSELF, also="example examples tour")
+def run(*, json: opt.Json = False, degrees: opt.Degrees = False) -> None:
+    """Solve the exercises of the course and print each result next to the published one.
+
+    For example:
+
+    ```
+    kinetree demo
+    ```
+
+    JSON has exercises (each with label, robot, joints, q, dq, ddq, units, tau_no_gravity, tau,
+    printed_no_gravity and printed), disagreement of the four formulations, relative, and
+    computed_by (kernel, or textbook if llvmlite is not installed).
+    """
+    give(json, lambda: document(degrees), parts)
+
+
+def forces(exercise: Exercise, gravity: bool = True) -> Array:
+    """Joint forces by the compiled kernel; by the textbook's recursion if LLVM is missing."""
+    robot = exercise.make() if gravity else exercise.make().with_gravity((0, 0, 0))
+    state = exercise.q, exercise.dq, exercise.ddq
+    if llvm_problem() is None:
+        return robot.inverse_dynamics(*state)
+    return dynamics.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
+
+
+def disagreement() -> float:
+    """Largest difference of a formulation from the result, relative to the largest force."""
+    worst = 0.0
+    for x in EXERCISES:
+        model, tau = x.make().model, forces(x)
+        for name in dynamics.FORMULATIONS:
+            form = dynamics.inverse_dynamics(model, x.q, x.dq, x.ddq, formulation=name)
+            worst = max(worst, float(np.abs(form - tau).max() / np.abs(tau).max()))
+    return worst
+
+
+def parts() -> Iterator[Part]:
+    """The table of exercises, and how well the four formulations and the kernel agree."""
+    rows: list[tuple[str, ...]] = []
+    for x in EXERCISES:
+        joints = x.make().model.joint_names
+        free, tau = ([f"{y:.4f}" for y in forces(x, gravity)] for gravity in (False, True))
+        printed, printed_tau = (y.split() or ["-"] * len(tau) for y in (x.no_gravity, x.gravity))
+        names = [x.name, *[""] * (len(joints) - 1)]
+        rows += zip(names, joints, free, printed, tau, printed_tau, strict=True)
+    names, joints, *numbers = zip(*rows, strict=True)
+    columns = [Column("exercise", names), Column("joint", joints, left=True)]
+    heads = ("no gravity computed", "no gravity printed", "computed", "printed")
+    columns += [Column(head, x) for head, x in zip(heads, numbers, strict=True)]
+    yield Table.of("Inverse dynamics of the course's robots: joint forces in N m and N", columns)
+    source = "the kernel compiled for the robot"
+    if llvm_problem() is not None:
+        source = f"the textbook's recursion in {TEXTBOOK} form, since llvmlite is not installed"
+    yield (
+        f"Each result comes from {source}. The four textbook formulations "
+        f"({', '.join(dynamics.FORMULATIONS)}) differ from it by at most {disagreement():.1e}, "
+        "relative to the largest joint force."
+    )
+    yield "Next: kinetree info panda, kinetree id panda --help, kinetree --help."
+
+
+def document(degrees: bool) -> dict[str, Any]:
+    """The exercises as JSON; results in full precision."""
+    documents: list[dict[str, Any]] = []
+    for x in EXERCISES:
+        model, state = x.make().model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
+        documents.append(
+            {"label": x.name, "robot": model.name, "joints": list(model.dof_names)}
+            | {name: np.array(y) / factors(model, name, degrees) for name, y in state.items()}
+            | {"units": {name: units(model, name, degrees) for name in (*state, "tau")}}
+            | {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
+            | {
+                "printed_no_gravity": x.no_gravity.split() or None,
+                "printed": x.gravity.split() or None,
+            }
+        )
+    return {
+        "exercises": documents,
+        "disagreement": disagreement(),
+        "computed_by": "kernel" if llvm_problem() is None else "textbook",
+    }
