@@ -2,7 +2,7 @@
 //
 // createUnfolding(element, data, {tree}) shows a tree of `kinetree.explain.packed`
 // in an element. Nodes are drawn when they are opened. A second call for the same element keeps
-// open what was open. Arrow keys move between the rows, open and close them.
+// open what was open.
 
 const createUnfolding = (() => {
   const ROUNDING = 1e-14;
@@ -22,7 +22,6 @@ const createUnfolding = (() => {
     view.open.add("");
     top.open = true;
     if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
-    top.addEventListener("keydown", (event) => move(view, event));
     choose(view, view.rows.has(view.chosen) ? view.chosen : "", false);
     return { element, root, choose: (path) => reveal(view, path) };
   }
@@ -154,24 +153,6 @@ const createUnfolding = (() => {
     }
     found.head.scrollIntoView({ block: "nearest" });
     choose(view, path, true);
-  }
-
-  function move(view, event) {
-    const heads = [...view.element.querySelectorAll("summary.unfold-head")].filter((x) => x.offsetParent !== null);
-    const k = heads.indexOf(document.activeElement);
-    if (k < 0) return;
-    const frame = heads[k].parentElement;
-    const up = frame.parentElement.closest("details.unfold-node");
-    const steps = {
-      ArrowDown: () => heads[k + 1], ArrowUp: () => heads[k - 1], Home: () => heads[0], End: () => heads[heads.length - 1],
-      ArrowRight: () => (frame.open ? heads[k + 1] : void (frame.open = true)),
-      ArrowLeft: () => (frame.open ? void (frame.open = false) : up && up.firstElementChild),
-    };
-    if (!steps[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = steps[event.key]();
-    if (next) next.focus();
   }
 
   // A bar to the right for a positive number, to the left for a negative one.
