@@ -69,7 +69,10 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
         raise InputError(f"{what} is {record!r:.60}; expected a record {kind.__name__}({names}).")
     changes: dict[str, Any] = {}
     for x, words, kinds in _checked_fields(type(record)):
-        old, name = getattr(record, x.name), f"{x.name} of {what}"
+        old = getattr(record, x.name)
+        if old is x.default:  # as most numbers of most records are
+            continue
+        name = f"{x.name} of {what}"
         if not kinds and "low" not in x.metadata:  # a Literal
             if old not in words:
                 raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")

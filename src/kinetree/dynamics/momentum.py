@@ -25,11 +25,12 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import moving_bodies
 from kinetree.dynamics.energy import base_body, mass_to_divide_by, whole_body
 from kinetree.dynamics.frames import frame_motions
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import BESIDE, Tree
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
+from kinetree.spatial.se3 import split
 
 
 @quantity("q dq -> H: 6", whole=True)
@@ -131,6 +132,7 @@ def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
 def _columns(tree: Tree, column: Callable[[int, Array, Array], Array]) -> Array:
     """A matrix, (6, n), from the column of every axis (w, l) of a link i."""
     columns: list[Any] = [zeros(6)] * tree.model.n
-    for i, d, w, l in tree.axes():
-        columns[d] = columns[d] + column(i, w, l)
+    for i, link in enumerate(tree.links):
+        for d, axis in () if link.parent == BESIDE else zip(link.dofs, link.A.T, strict=True):
+            columns[d] = columns[d] + column(i, *split(axis))
     return np.array(columns).reshape(-1, 6).T

@@ -188,31 +188,17 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
 
 def spring_columns(model: Model, q: Array) -> list[Array]:
     """Joint forces of every spring over its stiffness and over its preload, (n, 2) each."""
-    columns = []
-    for pull in _linear_springs(model, q):
-        a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
-        columns.append(np.array([a * pull.x, -a]).T)
-    return columns
-
-
-def spring_energies(model: Model, q: Array) -> list[Any]:
-    """Energy of every spring over its stiffness and over its preload, without that at x = 0.
-
-    k/2 (x - rest)^2 = k x^2/2 - (k rest) x + k rest^2/2.
-    """
-    return [part for x in _linear_springs(model, q) for part in (x.x * x.x / 2, -x.x)]
-
-
-def _linear_springs(model: Model, q: Array) -> list[SpringState]:
-    """All springs at a position; raise ModelError for play and damping, which pi does not have."""
+    columns, springs = [], Springs(model, q)
     for spring in model.springs:
         if not (is_plain(spring.play, 0) and is_plain(spring.damping, 0)):
             raise ModelError(
                 f"spring {spring.name!r} has play or damping, for which the parameters have no "
                 "entry; expected a spring without, and viscous friction of joints for damping."
             )
-    springs = Springs(model, q)
-    return [springs.state(spring) for spring in model.springs]
+        pull = springs.state(spring)
+        a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
+        columns.append(np.array([a * pull.x, -a]).T)
+    return columns
 
 
 def position(spring: JointSpring, q: Array) -> Scalar:
