@@ -8,13 +8,12 @@ numbers by name.
 
 import re
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kinetree.cli.options import BasicReading, Reading, split
-from kinetree.cli.output import waiting
+from kinetree.cli.writer import waiting
 from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.contacts import Contact, ContactPoint, Plane
@@ -24,7 +23,6 @@ from kinetree.files.loading import load
 from kinetree.robot import Robot
 
 Word = TypeVar("Word", bound=str)
-LONG = 200_000  # bytes of a robot's file from which reading it is announced
 FILE = "file"  # the word of --contacts for all collision shapes, and of --friction
 PAIR = ("friction", "restitution", "compliance")  # numbers of --ground of the contacts
 PLACE = ("slope", "z")  # and those that make a plane
@@ -43,9 +41,8 @@ def choose(word: str, known: Collection[Word], what: str) -> Word:
 
 def find_robot(name: str, reading: BasicReading) -> Robot:
     """Load a robot by its name or file, as `kinetree.load` does, with the options of a command."""
-    path, words, ground = Path(name), split(reading.contacts), split(reading.ground)
-    long = path.is_file() and path.stat().st_size > LONG
-    with waiting(f"reading {path.name}") if long else nullcontext():
+    words, ground = split(reading.contacts), split(reading.ground)
+    with waiting(f"reading {Path(name).name}"):
         shapes = FILE if words == [FILE] else "none"
         robot = load(name, contacts=shapes, **reading.options())
     if words or ground:
@@ -61,11 +58,6 @@ def _with_contacts(robot: Robot, words: list[str], ground: list[str]) -> Robot:
     if not words:
         raise InputError(
             "--ground needs contacts; add --contacts file, or --contacts with the links that touch."
-        )
-    if FILE in words and len(words) > 1:
-        raise InputError(
-            f"--contacts is {' '.join(words)}; expected {FILE} alone, which takes all collision "
-            "shapes of the robot's file, or names of links or shapes."
         )
     if words == [FILE] and not numbers:
         return robot
@@ -158,3 +150,14 @@ def numbers_by_name(
             raise InputError(f"{option} names {name!r} twice; expected one number for it.")
         numbers[name] = typed_number(option, name, text)
     return numbers
+
+
+def words_by_name(option: str, words: Sequence[str]) -> dict[str, str]:
+    """Words such as shoulder=sigmoid, by name; the name of a word without one is empty."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.rpartition("=")
+        if name in found:
+            raise InputError(f"{option} gives {name or 'a word for all'!r} twice; expected once.")
+        found[name] = value
+    return found

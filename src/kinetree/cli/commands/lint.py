@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, give
 from kinetree.core.text import counted
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def run(
     options = replace(reading, strict=False).options()
     del options["strict"]
     found = lint(robot, meshes=meshes, mesh_folder=reading.mesh_folder, **options)
-    give(json, found.to_dict, lambda: parts(found))
+    writer.give(json, found.to_dict, lambda: parts(found))
     return 1 if found.problems or (reading.strict and found.remarks) else 0
 
 
-def parts(found: "Lint") -> Iterator[Part]:
+def parts(found: "Lint") -> Iterator[writer.Part]:
     """The verdict, then problems and remarks, each with its correction."""
     listed = {"problem": found.problems, "remark": found.remarks}
     counts = ", ".join(counted(len(some), level) for level, some in listed.items() if some)
