@@ -23,10 +23,8 @@ from kinetree.present.tables import Table, plain
 
 Part = Table | str | tuple[str, str]  # a paragraph, also with a style
 
-ERROR, WARNING = "red", "yellow"
-STYLES = {
-    "title": "1", "good": "1;32", "warning": "1;33", "bad": "1;31", ERROR: "31", WARNING: "33"
-}  # fmt: skip
+ERROR, WARNING = "bad", "warning"
+STYLES = {"title": "1", "good": "1;32", "warning": "1;33", "bad": "1;31"}  # codes of terminals
 MAX_ITEMS = 4  # of a list of losses
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
 PAGES = (".html", ".htm")

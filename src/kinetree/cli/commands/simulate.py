@@ -18,6 +18,7 @@ from kinetree.model.units import control_factors, control_units, goal_kind
 from kinetree.motion.plan.within_limits import reference_to
 from kinetree.present.tables import Column, Table
 from kinetree.robot import Robot
+from kinetree.simulate.options import LimitsChoice, MethodName
 
 if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
@@ -40,11 +41,8 @@ REFERENCES = {
     STEP: "the goal at once",
     FILE: "the recording, {:.4g} s",
 }
-# controllers: the gains that each can have; pd and pid need theirs
-GAINS = {
-    "none": "", "gravity": "kd", "pd": "kp kd", "pd-gravity": "kp kd", "pid": "kp kd ki",
-    "pid-gravity": "kp kd ki", "computed-torque": "kp kd",
-}  # fmt: skip
+# gains of each law; pd and pid need theirs
+GAINS = {"gravity": "kd", "pd": "kp kd", "pid": "kp kd ki", "computed-torque": "kp kd"}
 
 
 @command("Simulate and check", also="sim run integrate")
@@ -55,10 +53,7 @@ def run(
     q: opt.Position = None,
     dq: opt.Rate = None,
     duration: opt.Number = None,
-    method: Literal[
-        "rk4", "time_stepping", "semi_implicit_euler", "implicit", "implicitfast", "euler",
-        "DOP853", "LSODA", "Radau", "BDF",
-    ] | None = None,
+    method: MethodName | None = None,
     dt: opt.Number = None,
     every: opt.WholeOrNone = None,
     record: opt.Number = None,
@@ -74,11 +69,11 @@ def run(
     kp: opt.Number = None,
     kd: opt.Number = None,
     ki: opt.Number = None,
-    limits: Literal["stop", "error", "record", "ignore"] = "stop",
+    limits: LimitsChoice = "stop",
     output: opt.MotionFile = None,
     plot: opt.Plot = None,
     options: opt.Options = opt.USUAL,
-) -> int:  # fmt: skip
+) -> int:
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
@@ -227,7 +222,7 @@ def goal_of(robot: Robot, q0: Array, q1: Array, step: bool) -> Goal:
 
 def check_controller(name: str, given: dict[str, Any]) -> None:
     """Raise InputError for gains and goals that a controller does not use, or that it lacks."""
-    gains = GAINS[name].split()
+    gains = GAINS.get(name.removesuffix("-gravity"), "").split()
     goals = [] if name in ("none", "gravity") else ["to", "reference", "step"]
     unused = [f"--{x}" for x, value in given.items() if value is not None]
     unused = [x for x in unused if x[2:] not in (*gains, *goals)]
@@ -301,16 +296,22 @@ class Simulated:
                 units = {x.name: control_units(model, x, degrees)[k] for x in model.actuators}
                 about["units"][key] = {name: units[name] for name in meta[key]}
         keys, kind = ("t", "joint", "quantity", "by", "unit"), self.goal.kind
-        return about | recordings.in_users_units(self.motion, model, degrees) | {
-            "method": meta.get("method"),
-            "controller": meta.get("controller") or None,
-            "reference": None if kind is None else {"kind": kind, "duration": self.goal.duration},
-            **{key: meta[key] for key in NOTED if key in meta},
-            **controls,
-            "violations": [{key: getattr(x, key) for key in keys} for x in self.violations],
-            "stuck": [asdict(joint) for joint in meta.get("stuck", ())],
-            "stopped": self.stopped,
-        }  # fmt: skip
+        return (
+            about
+            | recordings.in_users_units(self.motion, model, degrees)
+            | {
+                "method": meta.get("method"),
+                "controller": meta.get("controller") or None,
+                "reference": None
+                if kind is None
+                else {"kind": kind, "duration": self.goal.duration},
+                **{key: meta[key] for key in NOTED if key in meta},
+                **controls,
+                "violations": [{key: getattr(x, key) for key in keys} for x in self.violations],
+                "stuck": [asdict(joint) for joint in meta.get("stuck", ())],
+                "stopped": self.stopped,
+            }
+        )
 
     def parts(self) -> Iterator[writer.Part]:
         """Start, end and range of every coordinate, peaks of forces, and energies."""

@@ -162,8 +162,8 @@ def parts(data: Mapping[str, Any]) -> Iterator[writer.Part]:
     yield ""
     if found:
         heads = {"from": "start", "to": "end", "joint": "joint", "peak": "peak", "at": "at"}
-        yield Table.of("contacts", [column(head, key, found) for head, key in heads.items()]
-                       + [column("on or beyond", "link", found)])  # fmt: skip
+        heads |= {"on or beyond": "link"}
+        yield Table.of("contacts", [column(head, key, found) for head, key in heads.items()])
         yield ""
     heads = ("joint", "rms", "peak", "threshold")
     yield Table.of("forces from outside", [column(head, head, joints) for head in heads])
