@@ -29,11 +29,6 @@ class Request:
     output: Path | None
     options: Options
 
-    @property
-    def on_screen(self) -> bool:
-        """Whether the result is shown as tables."""
-        return self.data is None and self.output is None and not self.options.json
-
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
         model, degrees = self.robot.model, self.options.degrees
@@ -72,7 +67,7 @@ class Request:
         with writer.waiting(f"compiling the dynamics of {model.name}"):
             values = run(*vectors.values())
         self._report(vectors, values)
-        if self.on_screen:
+        if self.data is None and self.output is None and not self.options.json:
             writer.show(parts(vectors | values))
             return
         written = {
@@ -105,8 +100,8 @@ def state_tables(
     model: Model, shown: Mapping[str, Array], degrees: bool, result: str
 ) -> Iterable[writer.Part]:
     """A row for every joint; q in a table of its own if it has more entries than dq."""
-    weight = gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
-    weight = gravity if result == "ddq" else float(np.sum(model.m)) * gravity
+    gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
+    weight = gravity if result == "ddq" else states.weight(model)
     columns = {
         name: states.joint_column(model, name, name, x, degrees, weight if name == result else 0.0)
         for name, x in shown.items()

@@ -39,12 +39,6 @@ def unknowns(result: Identification) -> list[dict[str, Any]]:
 def document(result: Identification) -> dict[str, Any]:
     """The verdict, the quality of the result, friction, masses and all choices, as JSON."""
     test, model, gains = result.test, result.robot.model, result.gains
-    drives = gains and {
-        "origin": gains.origin,
-        "joints": {
-            name: {"value": x, "margin": 1.96 * error} for name, (x, error) in gains.table.items()
-        },
-    }
     return {
         "robot": result.robot.name,
         "ok": is_fine(result),
@@ -60,7 +54,7 @@ def document(result: Identification) -> dict[str, Any]:
         "noise": result.fit.innovation,
         "unknowns": unknowns(result),
         "choices": [asdict(x) for x in result.choices],
-        "gains": drives,
+        "gains": gains and {"origin": gains.origin, "joints": gains.table},
         "cutoff": result.train.cutoff,
         "base_parameters": result.base.r,
         "condition": result.fit.condition,

@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kinetree.cli import recordings, states, writer
+from kinetree.cli.options import Options
 from kinetree.core.text import counted
 from kinetree.motion.limits.report import MOVING, LimitReport
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-
-if TYPE_CHECKING:
-    from kinetree.cli.options import Options
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class Planned:
     words: str
     about: Mapping[str, Any]
 
-    def write(self, output: Path | None, plot: Path | None, options: "Options") -> None:
+    def write(self, output: Path | None, plot: Path | None, options: Options) -> None:
         """Write the motion to the output, and a table of loads or JSON to standard output."""
         degrees, model = options.degrees, self.robot.model
         shown = recordings.in_users_units(self.motion, model, degrees)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.cli.options import STREAM, Options, Recorded
+from kinetree.cli.robots import words_by_name
 from kinetree.cli.writer import STDOUT, check_output, notify, print_csv
 from kinetree.core.arrays import Array
 from kinetree.core.text import nearest
@@ -46,17 +47,13 @@ def request_of(
     unnamed: tuple[str, ...] = (),
 ) -> ReadRequest:
     """The request of a command; `recorded.columns` are words such as `NAME=q:JOINT` and `NAME=`."""
-    columns: dict[str, str | None] = {}
-    for word in recorded.columns:
-        name, sign, target = word.rpartition("=")
-        if not sign:
-            raise InputError(
-                f"--columns is {word!r}; expected NAME=q:JOINT, NAME=t, or NAME= to leave a column "
-                "out."
-            )
-        if name in columns:
-            raise InputError(f"--columns maps {name!r} twice; expected every column once.")
-        columns[name] = target or None
+    words = words_by_name("--columns", recorded.columns)
+    if "" in words:
+        raise InputError(
+            f"--columns has {words['']!r}; expected NAME=q:JOINT, NAME=t, or NAME= to leave a "
+            "column out."
+        )
+    columns = {name: target or None for name, target in words.items()}
     return ReadRequest(model, columns, degrees, recorded.topic, required, unnamed)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from kinetree.cli.options import BasicReading, Reading, split
 from kinetree.cli.writer import waiting
-from kinetree.core.text import nearest
+from kinetree.core.text import look_up, nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.contacts import Contact, ContactPoint, Plane
 from kinetree.files.description.friction import Friction
@@ -31,12 +31,7 @@ RADIUS = re.compile(r"[+-]?[\d.][^:]*|[+-]?(nan|inf\w*)", re.IGNORECASE)
 
 def choose(word: str, known: Collection[Word], what: str) -> Word:
     """Return the known word; raise an error with the nearest one if it is not known."""
-    for x in known:
-        if x == word:
-            return x
-    raise NameLookupError(
-        f"there is no {what} {word!r}; expected one of {', '.join(known)}.{nearest(word, known)}"
-    )
+    return look_up({str(x): x for x in known}, word, what)
 
 
 def find_robot(name: str, reading: BasicReading) -> Robot:
@@ -80,9 +75,9 @@ def _foot(robot: Robot, word: str) -> str | Contact:
     known = list(dict.fromkeys([*frames, *(x.name for x in shapes)]))  # in the order of the file
     frame, colon, radius = word.rpartition(":")
     if word in known or not (colon and RADIUS.fullmatch(radius)):
-        return choose(word, known, "part of the robot for --contacts called")
+        return choose(word, known, "a name of --contacts")
     size = typed_number("--contacts", frame, radius)
-    return ContactPoint(frame, choose(frame, list(frames), "frame"), radius=size)
+    return ContactPoint(frame, choose(frame, list(frames), "a frame of --contacts"), radius=size)
 
 
 def _with_friction(robot: Robot, words: Sequence[str]) -> Robot:
@@ -99,12 +94,8 @@ def _with_payload(robot: Robot, words: Sequence[str]) -> Robot:
     """The robot with the point mass of --payload."""
     if not words:
         return robot
-    if len(words) > 2:
-        raise InputError(f"--payload is {' '.join(words)}; expected a mass, kg, and a frame.")
-    mass, *frame = words
-    return robot.with_payload(
-        typed_number("--payload", "the mass", mass), frame=next(iter(frame), None)
-    )
+    mass, frame, *_ = *words, None
+    return robot.with_payload(typed_number("--payload", "the mass", mass or ""), frame=frame)
 
 
 # Numbers as typed

@@ -281,6 +281,11 @@ def table(
     return Table.of(title, [names, *given])
 
 
+def weight(model: Model) -> float:
+    """The weight of the robot, N, beside which forces are rounding."""
+    return float(np.sum(model.m)) * float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
+
+
 def names_column(model: Model, head: str = "joint", quantity: str = "tau") -> Column:
     """The names of the entries of a joint vector."""
     return Column(head, entry_names(model, quantity))

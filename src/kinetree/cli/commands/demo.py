@@ -28,8 +28,7 @@ def run(*, json: opt.Json = False) -> None:
     ```
 
     JSON has exercises (each with label, q, dq, ddq, tau_no_gravity, tau, printed_no_gravity and
-    printed, in SI units), disagreement of the four formulations, relative, and
-    computed_by (kernel, or textbook if llvmlite is not installed).
+    printed, in SI units), disagreement of the four formulations, relative.
     """
     writer.give(json, document, parts)
 
@@ -76,7 +75,6 @@ def parts() -> Iterator[writer.Part]:
         f"({', '.join(dynamics.FORMULATIONS)}) differ from it by at most {disagreement():.1e}, "
         "relative to the largest joint force."
     )
-    yield "Next: kinetree info panda, kinetree id panda --help, kinetree --help."
 
 
 def document() -> dict[str, Any]:
@@ -87,5 +85,4 @@ def document() -> dict[str, Any]:
         tau = {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
         printed = {"printed_no_gravity": x.no_gravity.split(), "printed": x.gravity.split()}
         documents.append({"label": x.name, **state, **tau, **printed})
-    source = "kernel" if llvm_problem() is None else "textbook"
-    return {"exercises": documents, "disagreement": disagreement(), "computed_by": source}
+    return {"exercises": documents, "disagreement": disagreement()}

@@ -66,9 +66,9 @@ def run(
     from kinetree.symbols.parameters import Kind
     from kinetree.symbols.robot import REDUCED, SYMBOLIC, symbolic
 
-    wanted = [robots.choose(x, (*SYMBOLIC, *REDUCED), "quantity") for x in opt.split(quantity)]
+    wanted = [robots.choose(x, (*SYMBOLIC, *REDUCED), "the quantity") for x in opt.split(quantity)]
     known: tuple[Kind, ...] = get_args(Kind)
-    kinds: list[Kind] = [robots.choose(x, known, "kind of symbols") for x in opt.split(symbols)]
+    kinds: list[Kind] = [robots.choose(x, known, "a kind of symbols") for x in opt.split(symbols)]
     if not 0 <= digits <= 17:
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
     writer.check_output(output)

@@ -61,7 +61,7 @@ def run(
         )
         rows = recordings.read_states(data, request, tuple(given))
         if not 1 <= row <= len(rows["q"]):
-            count = counted(len(rows["q"]), "row")
+            count = counted(len(rows["q"]), "a row")
             raise InputError(f"--row is {row}; {data} has {count}, counted from 1.")
         vectors = {x: rows[x][row - 1] for x in given}
     with writer.waiting(f"explaining {loaded.name}"):
@@ -69,8 +69,7 @@ def run(
     names = [steps.name for steps in found.links]
     if link is not None:
         wanted = [
-            robots.choose(x, names, f"moving link of {loaded.name!r} called")
-            for x in opt.split(link)
+            robots.choose(x, names, f"a moving link of {loaded.name!r}") for x in opt.split(link)
         ]
         found = replace(found, links=tuple(x for x in found.links if x.name in wanted))
     if options.json:

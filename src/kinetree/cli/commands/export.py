@@ -5,7 +5,6 @@ from typing import Literal
 from kinetree.cli import options as opt
 from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.errors import InputError
 
 
 @command("Write files, equations and code", also="codegen generate compile code")
@@ -59,10 +58,8 @@ def run(
     from kinetree.engine.kernels.step import STEPS
     from kinetree.model.labelled import DIRECTIONS
 
-    robots.choose(quantity, [*DECLARED, *STEPS], "quantity")
-    directions = [robots.choose(row, DIRECTIONS["6"], "row") for row in opt.split(rows)]
-    if len(set(directions)) < len(directions):
-        raise InputError(f"--rows are {', '.join(directions)}; expected each direction once.")
+    robots.choose(quantity, [*DECLARED, *STEPS], "the quantity")
+    directions = [robots.choose(row, DIRECTIONS["6"], "a row") for row in opt.split(rows)]
     writer.check_output(output)
     loaded = robots.find_robot(robot, reading)
     with writer.waiting(f"writing {quantity} of {loaded.name}"):

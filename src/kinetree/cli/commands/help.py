@@ -18,5 +18,5 @@ def run(name: str | None = None, /) -> None:
     Args:
         name: A command.
     """
-    register(*() if name is None else (robots.choose(name, NAMES, "command"),))
+    register(*() if name is None else (robots.choose(name, NAMES, "the command"),))
     app.help_print([] if name is None else [name])

@@ -16,7 +16,6 @@ from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.files.description.records import Note
 from kinetree.files.report import (
     constraint_rows,
     contact_words,
@@ -83,9 +82,7 @@ def document(robot: Robot, degrees: bool) -> dict[str, Any]:
         "robot": model.name,
         "source": None if robot.report is None else str(robot.report.source),
         "base": model.base_name,
-        "tool": model.tool,
-        "n": model.n,
-        "nq": model.nq,
+        **{x: getattr(model, x) for x in ("tool", "n", "nq")},
         "mass": total,
         "moving_mass": moving,
         "gravity": model.gravity[3:],
@@ -206,19 +203,14 @@ def parts(robot: Robot, degrees: bool) -> Iterator[writer.Part]:
     for table in tables(model, degrees) if model.joints else ():
         yield ""
         yield table
-    listed = {"warning": remarks(model.warnings), "note": remarks(model.notes)}
-    for title, lines in listed.items():
-        if lines:
+    for title, notes in (("warning", model.warnings), ("note", model.notes)):
+        if notes:
             yield ""
-            yield counted(len(lines), title), "title" if title == "note" else "warning"
-        yield from lines[:MAX_REMARKS]
-        if len(lines) > MAX_REMARKS:
-            yield f"- and {len(lines) - MAX_REMARKS} more (--json has all)"
-
-
-def remarks(notes: Sequence[Note]) -> list[str]:
-    """Notes with their places."""
-    return [f"- {note.text}" + (f" [{note.where}]" if note.where else "") for note in notes]
+            yield counted(len(notes), title), "title" if title == "note" else "warning"
+        for note in notes[:MAX_REMARKS]:
+            yield f"- {note.text}" + (f" [{note.where}]" if note.where else "")
+        if len(notes) > MAX_REMARKS:
+            yield f"- and {len(notes) - MAX_REMARKS} more (--json has all)"
 
 
 def tables(model: Model, degrees: bool) -> Iterator[Table]:

@@ -14,7 +14,6 @@ from kinetree.core.text import counted
 if TYPE_CHECKING:
     from kinetree.linting import Lint
 
-MAX_SHOWN = 20  # findings on the screen; --json has all
 VERDICTS = {"fine": "fine", "problems": "not in order", "unreadable": "cannot be read"}
 
 
@@ -64,10 +63,8 @@ def parts(found: "Lint") -> Iterator[writer.Part]:
     verdict = f"{found.source}: {VERDICTS[found.verdict]}"
     style = "good" if found.verdict == "fine" else "bad"
     yield verdict + (f" ({counts})" if counts else ""), style
-    for level, some in listed.items():
-        for x in some[:MAX_SHOWN]:
+    for some in listed.values():
+        for x in some:
             yield f"- {x.text}" + (f" [{x.where}]" if x.where else "")
             if x.correction:
                 yield f"  Correction: {x.correction}."
-        if len(some) > MAX_SHOWN:
-            yield f"- and {counted(len(some) - MAX_SHOWN, f'more {level}')} (--json)"

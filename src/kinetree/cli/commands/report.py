@@ -41,8 +41,6 @@ def run(
 
     if json and output is None:
         raise InputError("--json describes the written file, so it needs one: add -o robot.html.")
-    if not 10 <= samples <= 1_000_000:
-        raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
     writer.check_output(output, robot)
     loaded = robots.find_robot(robot, reading)
     with writer.waiting(f"writing the page of {loaded.name}"):

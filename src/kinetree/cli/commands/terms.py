@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from kinetree.cli import options as opt
 from kinetree.cli import robots, states, writer
 from kinetree.cli.app import command
@@ -70,11 +68,9 @@ def parts(model: Model, values: Mapping[str, Array]) -> Iterator[writer.Part]:
         title = f"{letter}: {words} of {model.name}, SI units"
         yield Table(title, ["", *map(str, range(1, model.n + 1))], rows)
         yield ""
-    weight = float(np.sum(model.m)) * float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
-    exact = {"friction", "springs"}  # laws of a joint's motion, not sums of parts
+    weight, shown = states.weight(model), {x: y for x, y in VECTORS.items() if x in values}
     columns = [
-        states.joint_column(model, head, "tau", values[x], False, 0.0 if x in exact else weight)
-        for x, head in VECTORS.items()
-        if x in values
+        states.joint_column(model, head, "tau", values[x], False, weight)
+        for x, head in shown.items()
     ]
     yield Table.of("joint forces", [states.names_column(model), *columns])

@@ -72,9 +72,6 @@ def run(
     from kinetree.identify.recording import recording_of
 
     writer.check_output(report, name="--report", endings=writer.PAGES)
-    for name, x in (("--gain", gain), ("--false-alarms", false_alarms)):
-        if not 0 < x < float("inf"):
-            raise InputError(f"{name} is {x:g}; expected a number above 0.")
     loaded = robots.find_robot(robot, options.reading)
     model = loaded.model
     request = recordings.request_of(model, options.recorded, options.degrees, ("t", "q", "tau"))
