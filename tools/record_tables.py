@@ -17,12 +17,7 @@ PAGES = tuple(
     ROOT / x for x in ("README.md", "docs/compiler.md", "docs/gpu.md", "docs/accuracy.md")
 )
 MARKER = re.compile(r"<!-- record: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
-FAMILIES = {
-    "snake": "snake",
-    "chain": "random chain",
-    "tree": "binary tree",
-    "legs": "body with up to 102 legs",
-}
+SHOWN = ("planar_2r", "puma_560", "panda", "quadruped", "humanoid")  # in the table of errors
 ROBOTS = {"panda": "Panda, 7 joints", "ur5": "UR5, 6 joints", "talos": "Talos, 44 joints"}
 
 
@@ -118,47 +113,26 @@ def gpu() -> str:
 
 
 def accuracy() -> str:
-    """Errors against fifty digits, from their record."""
+    """Errors against 50 digits, from their record."""
     name, record = newest("*-accuracy.json")
     quantities = ("tau", "M", "T", "ddq")
     rows = [
         [row["robot"], str(row["joints"]), *(f"{row[q]:.1f}" for q in quantities)]
         for row in record["rows"]
+        if row["robot"] in SHOWN
     ]
     note = (
         f"`python tools/accuracy.py` of {record['date']}: worst of {record['states']} states, "
-        "kernels in float64 against the same code in fifty digits, in eps = 2.2e-16 of the terms "
+        "kernels in float64 against the same code in 50 digits, in eps = 2.2e-16 of the terms "
         f"that add up ([record](RESULTS/{name}))."
     )
     return f"{table(['robot', 'joints', *quantities], rows)}\n\n{note}"
-
-
-def growth() -> str:
-    """Forward dynamics of mechanisms of many sizes beside Pinocchio, from their record."""
-    name, record = newest("*-growth.json")
-    ratios: dict[int, dict[str, str]] = {}
-    for row in record["rows"]:
-        asked = ("growth, a state", "forward_dynamics", "Pinocchio, Python loop")
-        if (row["question"], row["quantity"], row["who"]) == asked:
-            family, n = row["robot"].split()
-            ratios.setdefault(int(n), {})[family] = figure(row["ratio"])
-    rows = [
-        [f"{n:,}", *(by.get(family, "-") for family in FAMILIES)]
-        for n, by in sorted(ratios.items())
-    ]
-    note = (
-        f"`python -m benchmarks.growth` of {record['date']}: forward dynamics, times as fast as "
-        f"calls of `pin.aba` from Python; {record['machine']['processor']}, float64, one thread on "
-        f"one core, batches ([record](RESULTS/{name.replace('.json', '.md')}))."
-    )
-    return f"{table(['joints', *FAMILIES.values()], rows)}\n\n{note}"
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "speed": speed,
     "batches": batches,
     "gpu": gpu,
-    "growth": growth,
     "accuracy": accuracy,
 }
 

@@ -81,8 +81,7 @@ def unfold(page: Any) -> None:
     change(page, **panels("joints", "torque", **MOVING))
     page.locator("[data-tau='1']").click()
     until(page, "!!document.querySelector('.unfold-head')")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    page.locator(".unfold-parts summary").first.click()
     until(page, READY)
 
 
@@ -129,6 +128,15 @@ def upload(folder: Path) -> Callable[[Any], None]:
     return act
 
 
+def push(page: Any) -> None:
+    """Push the robot, and show where a force comes from."""
+    change(page, **panels("push", "torque"))
+    page.locator("#push-on").click()
+    until(page, READY)
+    page.locator("[data-tau='1']").click()
+    until(page, "!!document.querySelector('.unfold-head')")
+
+
 def classroom(page: Any) -> None:
     """Show the robot in large letters, with arrows of forces."""
     marks = {"gravity": True, "com": True, "mass": True, "force": True}
@@ -138,7 +146,7 @@ def classroom(page: Any) -> None:
 
 
 def workbench(into: Path, stack: ExitStack, only: tuple[str, ...] = ()) -> Iterator[Shot]:
-    """Twelve states of the workbench, or only some; servers run until the end of the stack."""
+    """States of the workbench, or only some; servers run until the end of the stack."""
     from kinetree.views.workbench import view
 
     states: tuple[State, ...] = (
@@ -150,6 +158,8 @@ def workbench(into: Path, stack: ExitStack, only: tuple[str, ...] = ()) -> Itera
         ("compare", "planar_2r", compare),
         ("planar", "planar_2r", lambda page: change(page, **panels("joints", "torque", "matrix"))),
         ("quadruped", "quadruped", lambda page: change(page, **panels("joints", "torque"))),
+        ("fall", "quadruped", lambda page: run(page, preset="release", gains={})),
+        ("push", "ur5e", push),
         ("humanoid", "humanoid", lambda page: change(page, **panels("matrix", "joints"))),
         ("loops", "delta", lambda page: change(page, **panels("joints", "torque", "drawing"))),
         ("upload", "planar_2r", upload(into / "coloured")),
@@ -157,7 +167,7 @@ def workbench(into: Path, stack: ExitStack, only: tuple[str, ...] = ()) -> Itera
     )
     states = tuple(state for state in states if not only or state[0] in only)
     benches = {
-        name: stack.enter_context(view(getattr(kt.robots, name)(), browser=False))
+        name: stack.enter_context(view(name, browser=False))
         for name in sorted({robot for _, robot, _ in states})
     }
 

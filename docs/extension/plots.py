@@ -60,6 +60,7 @@ def thumbnail(value: Any, kind: str, key: str) -> str:
     figure = new_figure(4.2, 3.2)
     axes = figure.subplots()
     draw_chart(axes, chart)
+    axes.set_title("", loc="left")
     axes.tick_params(labelbottom=False, labelleft=False, length=0)
     return as_svg(figure, key)
 

@@ -200,6 +200,82 @@ def an_upload_is_text_and_a_scene_is_restored(page):
     assert page.evaluate(f"{SCENE}.q") == [0.8]
 
 
+def test_the_tool_is_dragged_and_the_joints_follow(bench, open_page):
+    """The tool is where the pointer is, in the plane through it, and keeps its orientation."""
+    page, robot = open_page(bench.address), kt.robots.panda()
+    until(page, READY)
+    q, _, _ = state(page)
+    box = page.locator("#grip-tool").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for k in range(1, 11):
+        page.mouse.move(x - 6 * k, y - 5 * k)
+        page.wait_for_timeout(30)
+    page.wait_for_timeout(300)
+    page.mouse.up()
+    moved, _, _ = state(page)
+    before, after = robot.pose(q), robot.pose(moved)
+    assert np.linalg.norm(after[:3, 3] - before[:3, 3]) > 0.03
+    np.testing.assert_allclose(after[:3, :3], before[:3, :3], atol=1e-6)
+    view_box = page.locator("#view").bounding_box()
+    seen = page.evaluate("(p) => window.kinetree.bench.viewer.project(p)", after[:3, 3].tolist())
+    expected = [x - 60 - view_box["x"], y - 50 - view_box["y"]]
+    np.testing.assert_allclose(seen, expected, atol=3)
+    low = [joint.limits.lower for joint in robot.model.joints]
+    high = [joint.limits.upper for joint in robot.model.joints]
+    assert (low <= moved).all() and (moved <= high).all()
+
+
+def test_a_quadruped_stands_when_it_opens_and_falls_when_it_is_released(open_page, screenshots):
+    with view("quadruped", browser=False) as bench:
+        page = open_page(bench.address)
+        until(page, READY)
+        q, _, _ = state(page)
+        forces = values(page, ".torque-row .value")
+        assert np.abs(forces[:6]).max() < 1e-6 and np.abs(forces[6:]).max() > 0.5
+        assert "contacts" in page.locator(".parts-legend").inner_text()
+        shows(page, "run", "torque")
+        heights = {}
+        for preset in ("hold", "release"):
+            last = page.evaluate(f"{SCENE}.run")
+            page.locator(f"[data-preset={preset}]").click()
+            change(page, duration=1)
+            page.locator("#run").click()
+            until(page, f"{SCENE}.run !== {json.dumps(last)}", 120)
+            run = page.evaluate(f"{SCENE}.run")
+            rows = page.evaluate(f"window.kinetree.runs.get({run}).motion.q")
+            heights[preset] = rows[-1][6]
+        assert abs(heights["hold"] - q[6]) < 0.03 and heights["release"] < q[6] - 0.1
+        until(page, "!window.kinetree.bench.player.running", 30)
+        until(page, SETTLED)
+        page.locator("[data-tau='7']").click()
+        until(page, "!!window.kinetree.bench.unfolded")
+        until(page, "document.querySelectorAll('.unfold-node').length > 2")
+        names = page.locator(".unfold-node").evaluate_all("x => x.map((y) => y.dataset.name)")
+        assert "contact" in names
+        page.screenshot(path=screenshots / "quadruped.png")
+
+
+def test_viser_serves_a_page_with_the_robot(open_page):
+    """A real server and its page: sliders, forces, and the motion of the robot by the target."""
+    pytest.importorskip("viser", reason="viser is not installed")
+    robot = kt.robots.panda()
+    shown = kt.views.viser(robot, port=8765)
+    try:
+        place = f"127.0.0.1:{shown.server.get_port()}"
+        page = open_page(f"http://{place}", allowed=(f"ws://{place}",))
+        for words in ("panda_joint1, rad", "N m"):
+            page.get_by_text(words).first.wait_for(timeout=60_000)
+        assert page.locator("canvas").count() >= 1
+        T = np.array(robot.pose(shown.q))
+        T[:3, 3] += [0.05, 0.1, -0.1]
+        assert shown.reach(T)
+        np.testing.assert_allclose(robot.pose(shown.q), T, atol=1e-8)
+    finally:
+        shown.stop()
+
+
 def test_a_report_draws_the_robot_at_its_pose_and_runs_no_injected_script(open_page, tmp_path):
     builder = kt.Builder(HOSTILE).link("base").link(HOSTILE, 1, (0.3, 0, 0))
     builder.joint(HOSTILE, "revolute", "base", HOSTILE).frame("tip", HOSTILE, (1, 0, 0), tool=True)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from kinetree.motion.recordings.read import (
     kind_of,
     read_table,
     trajectory_of,
-    with_rates,
 )
 from kinetree.motion.recordings.write import columns_of
 from kinetree.motion.trajectory import Trajectory
@@ -86,14 +86,10 @@ def existing_file(data: str, expected: str) -> Path:
     return path
 
 
-def announced(data: str, request: ReadRequest, rates: bool = False) -> tuple[Table, str]:
-    """The table of a recording and the name of its file; its notes are printed on stderr.
-
-    rates: missing rates are those of the spline through the samples.
-    """
+def announced(data: str, request: ReadRequest) -> tuple[Table, str]:
+    """The table of a recording and the name of its file; its notes are printed on stderr."""
     with as_file(data) as path:
         table = read_table(path, request)
-        table = with_rates(table, request) if rates else table
     for note in table.notes:
         notify(f"{path.name}: {note}.")
     return table, path.name
@@ -106,9 +102,11 @@ def read_states(data: str, request: ReadRequest, wanted: Sequence[str]) -> dict[
     """
     assert request.model is not None
     table, name = announced(data, request)
-    lacking = tuple(x for x in RATES if x in wanted and x not in table.values)
+    lacking = [x for x in RATES if x in wanted and x not in table.values]
     if "t" in table.values and lacking:
-        table = with_rates(table, request, wanted=lacking, zero=True)
+        motion = trajectory_of(table, request, name)
+        rates = {x: getattr(motion, x) for x in lacking}
+        table = replace(table, values={**table.values, **rates})
     if missing := [x for x in wanted if x not in table.values]:
         notify(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
     check_quaternions(request.model, table)
@@ -129,8 +127,11 @@ def check_quaternions(model: Model, table: Table) -> None:
 def read_motion(data: str, model: Model, options: Options) -> Trajectory:
     """The trajectory of a recording; missing rates are those of the spline through it."""
     request = request_of(model, options.recorded, options.degrees)
-    table, name = announced(data, request, rates=True)
-    return trajectory_of(table, request, name)
+    with as_file(data) as path:
+        motion = trajectory_of(read_table(path, request), request, path.name)
+    for note in motion.meta.get("notes", ()):
+        notify(f"{path.name}: {note}.")
+    return motion
 
 
 def in_users_units(motion: Trajectory, model: Model, degrees: bool) -> dict[str, Array]:

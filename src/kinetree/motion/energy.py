@@ -11,7 +11,6 @@ from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.inputs import model_for
 from kinetree.motion.record import Record
-from kinetree.present.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +44,6 @@ class EnergyBalance:
     def defect(self) -> Array:
         """Total energy less its start, work and losses, (T, ...)."""
         return self.total - self.total[:1] - self.work + self.losses
-
-    def _repr_html_(self) -> str:
-        names = ("kinetic", "potential", "total", "work", "losses", "defect")
-        rows = [
-            (name, x[0].min(), x[-1].max(), x.min(), x.max())
-            for name, x in ((name, np.asarray(getattr(self, name))) for name in names)
-        ]
-        return Table("Energies, J", ("", "start", "end", "lowest", "highest"), rows).html()
 
     def __repr__(self) -> str:
         return (

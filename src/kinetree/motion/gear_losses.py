@@ -164,16 +164,10 @@ def _coupled_forces(model: Model, tau: Array) -> Array:
     dofs = sorted({d for motor in motors for d in motor.dofs})
     N = np.asarray(model.motor_matrix, float)[:, dofs]
     driven = ", ".join(names[d] for d in dofs)
-    if len(motors) != len(dofs):
+    if len(motors) != len(dofs) or np.linalg.matrix_rank(N, rtol=DEPENDENT) < len(dofs):
         raise ModelError(
-            f"{counted(len(motors), 'motor')} for {counted(len(dofs), 'joint')} ({driven}): tau "
-            "does not decide their forces; expected as many motors as joints. with_motors adds or "
-            "removes some."
+            f"tau does not decide the forces of {counted(len(motors), 'motor')} for "
+            f"{counted(len(dofs), 'joint')} ({driven}); expected as many motors as joints, with "
+            "ratios of full rank. with_motors adds or removes some."
         )
-    for k, motor in enumerate(motors):
-        if np.linalg.matrix_rank(N[: k + 1], rtol=DEPENDENT) <= k:
-            raise ModelError(
-                f"the angle of motor {motor.name!r} follows from those of the motors before it, so "
-                f"the motors cannot move {driven} independently; expected ratios of full rank."
-            )
     return np.linalg.solve(N.T, tau[..., dofs, None])[..., 0]

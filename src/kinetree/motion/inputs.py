@@ -62,11 +62,7 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
             "if the trajectory was made with a robot."
         )
     if record.dof_names != model.dof_names:
-        raise InputError(
-            f"trajectory {record.name!r} moves {', '.join(record.dof_names)}; {model.name!r} has "
-            f"{', '.join(model.dof_names)}. Names and order must agree: make the trajectory with "
-            "robot=..., or read its file with robot=..."
-        )
+        raise InputError(_differ(record, model))
     return model
 
 
@@ -78,11 +74,15 @@ def check_order(record: Record, model: Model, purpose: str) -> None:
     """
     moved, names = record.dof_names, model.dof_names
     if moved != names and set(moved) & set(names):
-        raise InputError(
-            f"{purpose}: trajectory {record.name!r} moves {', '.join(moved)}; {model.name!r} has "
-            f"{', '.join(names)}. Names and order must agree: make the trajectory with robot=..., "
-            "or read its file with robot=..."
-        )
+        raise InputError(f"{purpose}: {_differ(record, model)}")
+
+
+def _differ(record: Record, model: Model) -> str:
+    return (
+        f"trajectory {record.name!r} moves {', '.join(record.dof_names)}; {model.name!r} has "
+        f"{', '.join(model.dof_names)}. Names and order must agree: make the trajectory with "
+        "robot=..., or read its file with robot=..."
+    )
 
 
 def check_single(record: Record, purpose: str) -> None:

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 # entries of `meta` that panels show
-SOURCES = {"error": "reference", "friction_state": "friction_state", "contacts": "contact_forces"}
+SOURCES = {"error": "reference", "contacts": "contact_forces"}
 NEEDED = {
     "error": "a simulation with a controller that follows joint positions",
-    "friction_state": "a simulation of friction with presliding",
     "contacts": "a simulation of a robot with contacts",
     "tau": "a robot; pass robot=...",
     "energy": "a robot and one motion; pass robot=..., or choose trajectory.rollout(k)",
@@ -70,7 +69,7 @@ def plot(
         path: file to write: .png, .svg, .pdf and others.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
-        panels: some of "q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy";
+        panels: some of "q", "error", "dq", "ddq", "tau", "contacts", "energy";
             None is all that is known but "ddq". "error" is the distance from the reference of the
             controller, which "q" has dotted; "contacts" are the sizes of the forces of contacts
             that ever touch.
@@ -100,27 +99,18 @@ def charts_of(
     velocity: StateLike | None = None,
 ) -> list[Chart]:
     """The charts of the figure of a trajectory; arguments as of `plot`."""
-    drawing = _drawing(trajectory, robot, effort, velocity)
+    drawing = Drawing(trajectory, None, None, None)
+    if robot is not None or trajectory.model is not None:
+        model = model_for(trajectory, robot, "a plot")
+        report = None  # violations are not shaded in batches, nor with constraints
+        if not trajectory.batch_shape and model.constraints is None:
+            report = check_limits(model, trajectory, effort=effort, velocity=velocity)
+        bounds = with_limits(bounds_of(model), effort, velocity)
+        drawing = Drawing(trajectory, model, bounds, report)
     charts: list[Chart] = []
     for panel in _panels(drawing, panels):
         charts += PANELS[panel](drawing, panel)
     return charts
-
-
-def _drawing(
-    trajectory: Record,
-    robot: Model | HasModel | None,
-    effort: StateLike | None,
-    velocity: StateLike | None,
-) -> Drawing:
-    if robot is None and trajectory.model is None:
-        return Drawing(trajectory, None, None, None)
-    model = model_for(trajectory, robot, "a plot")
-    report = None  # violations are not shaded in batches, nor with constraints, see check_limits
-    if not trajectory.batch_shape and model.constraints is None:
-        report = check_limits(model, trajectory, effort=effort, velocity=velocity)
-    bounds = with_limits(bounds_of(model), effort, velocity)
-    return Drawing(trajectory, model, bounds, report)
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
@@ -160,7 +150,11 @@ def _joint_charts(drawing: Drawing, panel: str) -> list[Chart]:
         for k, line in enumerate(lines_of(trajectory.t, names, x))
     ]
     unit = [trajectory.units[panel]] * len(names) if model is None else units(model, panel)
-    return _by_unit(NAMES[panel], lines, unit, _beyond(drawing.report, panel))
+    beyond = None
+    if drawing.report is not None:
+        violations = [v for v in drawing.report.violations if v.quantity == CHECKED.get(panel)]
+        beyond = tuple((v.start, v.end, v.joint) for v in violations)
+    return _by_unit(NAMES[panel], lines, unit, beyond)
 
 
 def lines_of(t: Array, names: Sequence[str], x: Array) -> list[Series]:
@@ -204,22 +198,6 @@ def _error_charts(drawing: Drawing, panel: str) -> list[Chart]:
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
     lines = lines_of(t, model.dof_names, without_rounding(away, 1.0))
     return _by_unit("position minus reference", lines, kinds(model, "dq"))
-
-
-def _friction_charts(drawing: Drawing, panel: str) -> list[Chart]:
-    """The deflections of bristles over time; of a batch, the median and the range."""
-    trajectory = drawing.trajectory
-    lines: list[Series] = []
-    for name, z in trajectory.meta[panel].items():
-        lines += lines_of(trajectory.t, [name], np.asarray(z)[..., None])
-    return [Chart("deflection of bristles", trajectory.units["q"], tuple(lines))]
-
-
-def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float, str], ...] | None:
-    if report is None:
-        return None
-    violations = [v for v in report.violations if v.quantity == CHECKED.get(panel)]
-    return tuple((v.start, v.end, v.joint) for v in violations)
 
 
 def _limits(drawing: Drawing, panel: str, count: int) -> list[tuple[Bound, Bound]]:
@@ -287,7 +265,6 @@ PANELS: dict[str, Callable[[Drawing, str], list[Chart]]] = {
     "dq": _joint_charts,
     "ddq": _joint_charts,
     "tau": _joint_charts,
-    "friction_state": _friction_charts,
     "contacts": _contact_charts,
     "energy": _energy_charts,
 }

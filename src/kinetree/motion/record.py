@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -28,21 +28,6 @@ FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
 SLIDING = {PRISMATIC, PLANAR, FREE}
 PIECES_TOLERANCE = 1e-6  # share of the largest value by which samples may differ from their pieces
-
-
-class Fields(TypedDict, total=False):
-    """Fields of a Record that `replace` can change."""
-
-    t: ArrayLike
-    q: ArrayLike
-    dq: ArrayLike | None
-    ddq: ArrayLike | None
-    tau: ArrayLike | None
-    joint_names: Sequence[str]
-    name: str
-    model: Model | None
-    meta: Mapping[str, Any]
-    pieces: Pieces | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -131,10 +116,7 @@ class Record:
             index: index of the motion along each axis of the batch.
         """
         if len(index) != len(self.batch_shape):
-            raise ShapeError(
-                f"rollout({', '.join(map(str, index))}) of a batch of shape {self.batch_shape}; "
-                f"give {len(self.batch_shape)} numbers."
-            )
+            raise ShapeError(f"rollout{index} of a batch of shape {self.batch_shape}.")
         at = (slice(None), *index)
         dq, ddq, tau = (
             None if x is None or name in self.computed else x[at]
@@ -146,7 +128,7 @@ class Record:
             meta["friction_state"] = {x: z[at] for x, z in meta["friction_state"].items()}
         return self.replace(q=self.q[at], dq=dq, ddq=ddq, tau=tau, pieces=pieces, meta=meta)
 
-    def replace(self, **changes: Unpack[Fields]) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed.
 
         Other samples t, q, dq or ddq are another motion: the copy then has no pieces, unless they

@@ -441,7 +441,7 @@ def _limit_words(value: float, upper: bool) -> str:
 def _legend(axes: "Axes") -> None:
     """Add names of the lines above the panel, at the right."""
     style = {"fontsize": 8, "frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.97), ncols=6, borderaxespad=0, **style)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=6, borderaxespad=0, **style)
 
 
 def new_figure(

@@ -48,7 +48,7 @@ def joint_point(model: Model, i: int) -> Array:
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     """Start of link i, and the points where its children, tool and constraints act, in {i}.
 
-    A last link without a tool ends at its centre of mass. WORLD starts at the origin of {s}.
+    A last link without a tool ends beyond its centre of mass. WORLD starts at the origin of {s}.
     Children on free and planar joints are not attached to a point.
     """
     start = np.zeros(3) if i == WORLD else joint_point(model, i)
@@ -61,7 +61,7 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     ends += tied_points(model, i)
     far = [end for end in ends if np.linalg.norm(end - start) > 1e-9]
     if not far and not model.children[i] and i != WORLD and float(model.m[i]) > 0:
-        far = [np.asarray(model.com[i], float)]
+        far = [2 * np.asarray(model.com[i], float) - start]  # as of a uniform rod
     return start, far
 
 

@@ -22,9 +22,6 @@ START: dict[str, list[float] | dict[str, float]] = {
     "KUKA LBR iiwa 14 R820": [0, pi / 6, 0, -pi / 2, 0, pi / 3, 0],
     "Puma 560": [0.4, 1.14, -3.1, 0, 0.4, 0],
     "SCARA": [0.4, 0.9, -0.05, 0],
-    "spatial 3R": [0.5, 0.6, 0.7],
-    "planar 2R": [0.6, 0.9],
-    "RP": [0.5, 0.6],
     "quadruped": {"swing": 0.7, "knee": -1.4},
     "hand": {"index_bend": 0.5, "middle_bend": 0.5, "ring_bend": 0.5, "little_bend": 0.5},
 }
@@ -46,7 +43,7 @@ def shown_position(model: Model) -> Array:
 
 
 def standing(robot: Robot) -> Robot:
-    """A built-in robot with legs on level ground: feet, and the corners of the trunk."""
+    """A built-in robot with legs on level ground: feet, and what else hits it in a fall."""
     model, points = robot.model, list[ContactPoint]()
     if model.contacts is not None:
         return robot
@@ -59,4 +56,6 @@ def standing(robot: Robot) -> Robot:
     elif robot.name == "humanoid":
         for side, (name, x) in product(("left", "right"), {"heel": -0.06, "toe": 0.17}.items()):
             points.append(ContactPoint(f"{side} {name}", f"{side}_sole", (x, 0, 0)))
+        for part in ("head", "pelvis", "left_shank", "right_shank", "left_hand", "right_hand"):
+            points.append(ContactPoint(part, part, radius=0.06))
     return robot.with_contacts(points, friction=FRICTION) if points else robot

@@ -46,9 +46,7 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     if len(t) and (t.min() < first - slack or t.max() > last + slack):
         raise InputError(
             f"t reaches from {t.min():.9g} to {t.max():.9g} s, but trajectory "
-            f"{trajectory.name!r} only from {first:.9g} to {last:.9g} s. Choose times within it. "
-            "The reference of a simulated motion, which stands still beyond its times, is in "
-            'meta["reference"] of that motion.'
+            f"{trajectory.name!r} only from {first:.9g} to {last:.9g} s."
         )
     inside = np.clip(t, first, last)
     motion = trajectory.curve(inside)

@@ -209,25 +209,17 @@ def from_arrays(found: Mapping[str, ArrayLike]) -> Polynomials | None:
     """The polynomials that `to_arrays` wrote, or None if `found` has none."""
     if "pieces_t" not in found:
         return None
-    if "pieces_c" not in found:
-        raise InputError("no array pieces_c, but pieces_t; expected both.")
-    t, c = _numbers(found["pieces_t"], "pieces_t"), _numbers(found["pieces_c"], "pieces_c")
-    if t.ndim != 1 or not len(t) or np.any(np.diff(t) <= 0):
-        raise InputError(f"pieces_t has shape {t.shape}; expected times that increase, (P,).")
-    if c.ndim < 3 or len(c) < 3 or c.shape[1] != len(t):
-        raise ShapeError(
-            f"pieces_c has shape {c.shape}; expected (degree + 1, {len(t)}, ..., n), of degree 2 "
-            "or more."
-        )
-    return Polynomials(t, c)
-
-
-def _numbers(value: ArrayLike, name: str) -> Array:
     try:
-        x = np.array(value, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be an array of real numbers: {error}.") from None
-    if not np.isfinite(x).all():
-        raise InputError(f"{name} has entries that are not finite; expected numbers.")
-    x.flags.writeable = False
-    return x
+        t, c = (np.array(found[name], np.float64) for name in ("pieces_t", "pieces_c"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"pieces_t and pieces_c are no numbers, or one is missing: {error}."
+        ) from None
+    sound = t.ndim == 1 and len(t) and c.ndim >= 3 and len(c) >= 3 and c.shape[1] == len(t)
+    if not (sound and (np.diff(t) > 0).all() and np.isfinite(t).all() and np.isfinite(c).all()):
+        raise ShapeError(
+            f"pieces_t has shape {t.shape} and pieces_c {c.shape}; expected finite times that "
+            "increase, (P,), and coefficients (degree + 1, P, ..., n), of degree 2 or more."
+        )
+    t.flags.writeable = c.flags.writeable = False
+    return Polynomials(t, c)

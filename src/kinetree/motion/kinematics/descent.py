@@ -31,6 +31,7 @@ from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.momentum import center_of_mass_jacobian
 from kinetree.engine.compiler.graph import Port
+from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import variant
 from kinetree.engine.kernels.memo import remembered
@@ -48,7 +49,7 @@ SMALLEST_SINE = 1e-8  # below it an angle is its sine, or nearly half a turn
 SHORTER, GENTLER, STIFFER = 0.25, 0.25, 4.0  # of a step that fails; damping after good, bad steps
 TUBE = 1e-4  # e^2 up to which a posture may disturb a task, (rad or m)^2
 RESTING = 1e-16  # s^2 at which a posture is reached, (rad or m)^2
-PATIENCE = 5  # rounds in a row that reduce e^2 too little before a start is given up
+PATIENCE = 6  # 1 and the rounds in a row that reduce e^2 too little before a start is given up
 
 
 @dataclass(frozen=True)
@@ -67,21 +68,28 @@ class Task:
 def state_ports(model: Model) -> list[Port]:
     """Ports of what a call carries on.
 
-    The position that was taken, the step from it, e^2, mu, rounds without progress, rounds that
-    are left, and the squares of the largest angle and distance, rad and m.
+    The position that was taken, the step from it, e^2, mu, 1 and the rounds without progress, the
+    rounds that are left, and the squares of the largest angle and distance, rad and m.
     """
     numbers = [Port(x, ()) for x in ("cost", "mu", "slow", "left", "angle", "distance")]
     return [argument_port(model, "q"), Port("s", (model.n,), ("n",)), *numbers]
 
 
-def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
+def descent_kernel(model: Model, tasks: tuple[Task, ...], target: str = "llvm") -> Any:
     """The kernel of a robot and its tasks: rounds from a state, which it returns.
 
     Its arguments are q, s, cost, mu, slow, left, angle, distance; lower, upper, (n,); weights of
     angles and distances, (tasks, 2); tolerance, rad and m; progress, the share of e^2 that a round
-    must fall below; the targets.
+    must fall below; 1 and the gain; the posture; the targets. No number is 0: calls with positive
+    numbers enter machine code directly.
     """
+    if target == "cuda":
+        return remembered(model, ("descent", tasks, target), lambda: _on_gpu(model, tasks))
     return remembered(model, ("descent", tasks), lambda: _compiled(model, tasks))
+
+
+def _on_gpu(model: Model, tasks: tuple[Task, ...]) -> CudaKernel:
+    return CudaKernel(descent_kernel(model, tasks).graph, "descent")
 
 
 def _compiled(model: Model, tasks: tuple[Task, ...]) -> Kernel:
@@ -145,7 +153,7 @@ def _descent(model: Model, tasks: Sequence[Task]) -> Callable[..., Any]:
         better = where(gain, TUBE - cost, now["cost"] - cost)
         mu = now["mu"] * where(better, GENTLER, STIFFER)
         s = _within(coords, q_trial, e, J, mu * cost + LEAST_DAMPING, given)
-        slow = where(given["progress"] * now["cost"] - cost, 0, now["slow"] + 1)
+        slow = where(given["progress"] * now["cost"] - cost, 1, now["slow"] + 1)
         left = now["left"] - 1
         angle, distance = (
             where(better, x, now[name]) for name, x in (("angle", angle), ("distance", distance))
@@ -171,6 +179,7 @@ def _descent(model: Model, tasks: Sequence[Task]) -> Callable[..., Any]:
         more = ("lower", "upper", "weights", "tolerance", "progress", "gain", "posture")
         more += tuple(f"target{k}" for k in range(len(tasks)))
         given = dict(zip(more, arrays[len(names) :], strict=True))
+        given["gain"] = given["gain"] - 1
         start = {"open": where(state["left"], 1, 0), **state}
         end = repeat(round_, ROUNDS, start, given)
         return tuple(end[name] for name in names)

@@ -6,19 +6,19 @@ from functools import partial
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array, array_module
 from kinetree.core.options import count, numbers
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE, SPHERICAL
-from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
-from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.model.inputs import check_quaternions, coordinate_axis, coordinates
 from kinetree.motion.inputs import positive
 from kinetree.motion.kinematics.descent import descent_kernel
 from kinetree.motion.kinematics.gradient import package_of, with_gradient
 from kinetree.motion.kinematics.problem import Problem
 from kinetree.motion.kinematics.result import IKResult
+from kinetree.motion.kinematics.single import near_start
 from kinetree.motion.kinematics.targets import Target, read_targets
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 
@@ -51,7 +51,7 @@ def inverse_kinematics(
         robot: the robot.
         T: poses in {s}, shape (..., 4, 4), positions in m; or positions alone, (..., 3), which
             leave the orientation free; or {frame: either of them} for several frames at once,
-            where "center of mass" is one, too.
+            where "center of mass" is one, too. Arrays of CuPy are solved on their GPU.
         q0: position to start from, shape (..., nq), rad or m; the result is usually the nearest
             solution. None: the position at rest.
         frame: frame to move; None is the tool.
@@ -77,12 +77,17 @@ def inverse_kinematics(
         (True, True)
     """
     model = model_of(robot)
+    if posture is weights is lower is upper is solutions is None:
+        if found := near_start(model, T, q0, frame, tolerance, _limits(model, None, None)):
+            return found
     if package := package_of(T):
         solve = partial(
             inverse_kinematics, model, q0=q0, frame=frame, posture=posture, weights=weights,
             lower=lower, upper=upper, tolerance=tolerance, restarts=restarts, seed=seed,
         )  # fmt: skip
         return with_gradient(model, T, frame, _limits(model, lower, upper), solve, package)
+    if array_module(q0) is not np:
+        q0 = q0.get()  # type: ignore[union-attr]
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
     start = None if q0 is None else alignment.values[0]
     problem, q, shape, defect = read_problem(
@@ -91,17 +96,21 @@ def inverse_kinematics(
     restarts = count(restarts, "restarts")
     if solutions is None:
         found, tries = problem.search(q, restarts)
+    elif problem.xp is not np:
+        raise InputError("solutions= takes targets in arrays of NumPy; T is on a GPU.")
     else:
         shape = (*shape, max(1, count(solutions, "solutions")))
         found, tries, problem = problem.several(q, restarts, shape[-1])
     if posture is not None:
         found = problem.towards(found, np.asarray(coordinates(model, posture, "posture"), float))
     positions = found.q.reshape(*shape, model.nq)
+    if problem.xp is np:
+        positions = alignment.label(positions, [coordinate_axis(model)], "q")
     return IKResult(
-        alignment.label(positions, [coordinate_axis(model)], "q"),
+        positions,
         problem.reached(found).reshape(shape)[()],
-        np.sqrt(found.distance).reshape(shape)[()],
-        np.sqrt(found.angle).reshape(shape)[()],
+        (found.distance**0.5).reshape(shape)[()],
+        (found.angle**0.5).reshape(shape)[()],
         tries.reshape(shape)[()],
         defect,
     )
@@ -126,13 +135,15 @@ def read_problem(
         model,
         bounds,
         targets.flat(shape),
-        descent_kernel(model, targets.tasks),
+        descent_kernel(model, targets.tasks, "llvm" if targets.xp is np else "cuda"),
         _weights(weights, len(targets.tasks)),
         positive(tolerance, "tolerance", "rad and m"),
         count(seed, "seed"),
+        targets.xp,
     )
-    q = np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq)
-    return problem, np.array(q), shape, targets.defect
+    xp = targets.xp
+    q = xp.broadcast_to(xp.asarray(start), (*shape, model.nq)).reshape(-1, model.nq)
+    return problem, xp.array(q), shape, targets.defect
 
 
 # ----- input
@@ -150,9 +161,11 @@ def _narrowed(
 ) -> Bounds:
     bounds = bounds_of(model)
     low, high = bounds.lower.copy(), bounds.upper.copy()
-    for joint in model.joints:
-        if joint.follows is not None:  # q = multiplier q_leader + offset
-            _narrow(joint, low, high)
+    for joint in model.joints:  # q = scale q_leader + offset of those that follow
+        if joint.follows is not None and (scale := float(joint.scale)):
+            limits, k = (joint.limits.lower, joint.limits.upper), joint.dofs[0]
+            ends = [(x - float(joint.offset)) / scale for x in limits]
+            low[k], high[k] = max(low[k], min(ends)), min(high[k], max(ends))
     if lower is not None:
         low = _vector(lower, bounds.names, "lower")
     if upper is not None:
@@ -168,17 +181,8 @@ def _narrowed(
 def _vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
     x = np.asarray(vector_by_name(value, Axis(names), name), float)
     if x.shape != (len(names),):
-        raise ShapeError(f"{name} has shape {x.shape}; expected ({len(names)},), one for each of "
-                         f"{', '.join(names)}.")  # fmt: skip
+        raise ShapeError(f"{name} has shape {x.shape}; expected ({len(names)},).")
     return x
-
-
-def _narrow(joint: Joint, low: Array, high: Array) -> None:
-    """Narrow the limits of a leader by those of a joint at scale q + offset that follows it."""
-    scale, k = float(joint.scale), joint.dofs[0]
-    if scale:
-        ends = [(x - float(joint.offset)) / scale for x in (joint.limits.lower, joint.limits.upper)]
-        low[k], high[k] = max(low[k], min(ends)), min(high[k], max(ends))
 
 
 def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
@@ -189,7 +193,10 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
         q = np.array(dynamics.start_position(model), float)
     else:
         q = np.array(numbers(q0, "q0", f"joint positions, shape (..., {model.nq})"), float)
-        _check_start(model, q)
+        if q.shape[-1:] != (model.nq,):
+            raise ShapeError(f"q0 has shape {q.shape}; expected (..., {model.nq}).")
+        array(q, q.shape, "q0")  # which refuses NaN
+        check_quaternions(model, q, "q0", QUATERNION)
         outside = np.maximum(low - q[..., coords], q[..., coords] - high)
         if outside.size and outside.max() > OUTSIDE:
             at = np.unravel_index(int(outside.argmax()), outside.shape)
@@ -200,24 +207,6 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
             )
     q[..., coords] = np.clip(q[..., coords], low, high)
     return q
-
-
-def _check_start(model: Model, q: Array) -> None:
-    if q.shape[-1:] != (model.nq,):
-        raise ShapeError(
-            f"q0 has shape {q.shape}; expected (..., {model.nq}): "
-            f"{', '.join(model.coordinate_names)}."
-        )
-    if not np.isfinite(q).all():
-        raise InputError("q0 has entries that are not finite; expected numbers.")
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            off = np.abs(np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1) - 1).max(initial=0)
-            if off > QUATERNION:
-                raise InputError(
-                    f"the quaternion of {joint.name!r} in q0 has a length that differs from 1 by "
-                    f"{off:.3g}; expected a unit quaternion."
-                )
 
 
 def _weights(given: ArrayLike | None, count: int) -> Array:

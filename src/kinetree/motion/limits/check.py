@@ -95,7 +95,10 @@ def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
     t, tau = loads.t, loads.tau[:, k]
     power = tau * loads.dq[:, k]
     position = loads.with_peaks(loads.q[:, k])[1]
-    moves = bounds.coords[k] >= 0
+    moves, share = bounds.coords[k] >= 0, None
+    if bounds.curve(k) is not None:  # of the limit at the speed of the moment
+        load = loads.with_force_peaks(k, bounds)
+        share = float(np.max(force_share(load.tau, load.least, load.most)))
     return JointLoad(
         name=bounds.names[k],
         sliding=bool(bounds.sliding[k]),
@@ -109,20 +112,12 @@ def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
         rms_torque=float(np.sqrt(mean(t, tau * tau))),
         mean_torque=mean(t, tau),
         torque_limit=float(bounds.effort[k]),
-        torque_share=_torque_share(loads, bounds, k),
+        torque_share=share,
         peak_power=_peak(loads, power),
         mean_power=mean(t, power),
         work=mean(t, power) * (t[-1] - t[0]),
         drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
     )
-
-
-def _torque_share(loads: Loads, bounds: Bounds, k: int) -> float | None:
-    """Largest share of the limit at the speed of the moment; None if it is the same at any."""
-    if bounds.curve(k) is None:
-        return None
-    load = loads.with_force_peaks(k, bounds)
-    return float(np.max(force_share(load.tau, load.least, load.most)))
 
 
 def _peak(loads: Loads, x: Array) -> float:

@@ -120,13 +120,14 @@ def checked_motor(motor: Motor) -> Motor:
     """The motor with plain floats; InputError names the motor and the number that is wrong."""
     if not isinstance(motor, Motor):
         raise InputError(f"motors has {motor!r:.60}; expected records Motor(...).")
-    values: dict[str, float] = {}
-    for name in (x.name for x in fields(Motor) if x.name != "name"):
-        x = values[name] = finite(getattr(motor, name), f"{name} of motor {motor.name!r}")
+    names = [x.name for x in fields(Motor) if x.name != "name"]
+    values = {x: finite(getattr(motor, x), f"{x} of motor {motor.name!r}") for x in names}
+    for name, x in values.items():
         if x < 0 or (x == 0 and name != "inertia") or (name == "efficiency" and x > 1):
-            most = " and at most 1" if name == "efficiency" else ""
-            least = "0 or more" if name == "inertia" else "above 0"
-            raise InputError(f"{name} of motor {motor.name!r} is {x:g}; expected {least}{most}.")
+            raise InputError(
+                f"{name} of motor {motor.name!r} is {x:g}; expected it above 0, an efficiency of "
+                "at most 1."
+            )
     return Motor(motor.name, **values)
 
 
@@ -137,13 +138,10 @@ def _check_counted_once(model: Model, dof: int, motor: Motor) -> None:
     )
     rotates = joint.armature != 0 or any(x.joint == i for x in model.rotors)
     loses = joint.drive is not None and joint.drive.efficiency != 1
-    for name, twice in (
-        ("inertia", rotates and motor.inertia != 0),
-        ("efficiency", loses and motor.efficiency != 1),
-    ):
-        if twice:
-            raise InputError(
-                f"motor {motor.name!r} has {name} {getattr(motor, name):g}, and joint "
-                f"{joint.name!r} of {model.name!r} has the {name} of its own drive, which is part "
-                f"of its forces; leave {name} out of the motor, or out of the robot."
-            )
+    twice = {"inertia": rotates and motor.inertia, "efficiency": loses and motor.efficiency != 1}
+    for name in (x for x, y in twice.items() if y):
+        raise InputError(
+            f"motor {motor.name!r} has {name} {getattr(motor, name):g}, and joint {joint.name!r} "
+            f"of {model.name!r} has the {name} of its own drive, which is part of its forces; "
+            f"leave {name} out of the motor, or out of the robot."
+        )

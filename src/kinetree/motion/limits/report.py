@@ -124,32 +124,26 @@ class Violation:
         """Unit of value and limit."""
         return (SLIDES if self.sliding else UNITS)[self.quantity]
 
-    @property
-    def rate_unit(self) -> str:
-        """Unit of rate."""
-        return (SLIDES if self.sliding else UNITS)["speed"]
-
     def text(self, degrees: bool = False) -> str:
         """The violation as a sentence.
 
         Args:
             degrees: angles are in degrees.
         """
-        unit, rate_unit = self.unit, self.rate_unit
         turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
         scale = 1.0 if self.quantity == "torque" else turn
-        if degrees:
-            unit, rate_unit = unit.replace("rad", "deg"), rate_unit.replace("rad", "deg")
         much = f" ({100 * share(self.value, self.limit):.4g} %)"
         if self.quantity == "position" or self.limit == 0:
             much = ""
         if self.rate is not None:
-            much = f" of its drive at {self.rate * turn:.4g} {rate_unit}{much}"
+            unit = "m/s" if self.sliding else "rad/s"
+            much = f" of its drive at {self.rate * turn:.4g} {unit}{much}"
         lasts = f", from {self.start:.4g} to {self.end:.4g} s" if self.end > self.start else ""
-        return (
-            f"{self.quantity} of {self.joint!r}: {self.value * scale:.5g} {unit} at "
+        text = (
+            f"{self.quantity} of {self.joint!r}: {self.value * scale:.5g} {self.unit} at "
             f"t = {self.t:.4g} s, limit {self.limit * scale:.5g}{much}{lasts}"
         )
+        return text.replace(" rad", " deg") if degrees else text
 
     def to_dict(self, degrees: bool = False) -> dict[str, Any]:
         """The violation as plain data, with the unit of its numbers.

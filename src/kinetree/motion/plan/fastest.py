@@ -15,6 +15,7 @@ from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
 
 MAX_ROUNDS = 40  # most repetitions of an iteration
+SLOWER, SLOWEST = 1.005, 2000  # factor on the time where that does not converge, and how often
 EXCESS = 1.5  # times the excess that is subtracted from a limit
 ROUNDING = 0.1  # share of the margin by which a limit may be exceeded
 SETTLED_CHANGE = 1e-7  # relative change of the profile at which the iteration of friction ends
@@ -89,7 +90,11 @@ def fastest(
         if found is None:
             break
         profile = Profile(path, *found)
-    return _slowed(model, profile, limits, margin)
+    for _ in range(SLOWEST):
+        if _fits(_excess(model, profile, limits), limits, margin):
+            break
+        profile = profile.slower(SLOWER)
+    return profile
 
 
 def knots_of(model: Model, path: Path) -> Knots:
@@ -236,18 +241,3 @@ def _fits(excess: Array, limits: Limits, margin: float) -> bool:
     """Return True if no limit is exceeded, but for rounding, far less than the margin."""
     limit = limits.sided()[:, None]
     return bool(np.all((excess <= ROUNDING * margin * limit) | np.isinf(limit)))
-
-
-def _slowed(model: Model, profile: Profile, limits: Limits, margin: float) -> Profile:
-    """The profile at the largest constant share of its speed that fits, by bisection."""
-
-    def fits(factor: float) -> bool:
-        return _fits(_excess(model, profile.slower(factor), limits), limits, margin)
-
-    low, high = 1.0, 1.0
-    while not fits(high) and high < 1e6:
-        low, high = high, high * 1.05
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return profile.slower(high)

@@ -41,22 +41,19 @@ def names_of(
     **given: StateLike,
 ) -> tuple[str, ...]:
     """Names of the joints: those of the robot, or given, or of the first labelled argument."""
+    names = tuple(joint_names or ())
     if robot is not None:
         model = check_screws(robot, purpose)
-        _check_names(model, tuple(joint_names or ()))
+        if names not in ((), model.joint_names):
+            raise InputError(
+                f"joint_names are {', '.join(names)} but {model.name!r} has "
+                f"{', '.join(model.joint_names)}; give joint_names or robot, not both."
+            )
         return model.joint_names
-    if joint_names:
-        return tuple(joint_names)
+    if names:
+        return names
     axes = (own_axis(value, name) for name, value in given.items())
     return next((axis.names for axis in axes if axis is not None), ())
-
-
-def _check_names(model: Model, names: tuple[str, ...]) -> None:
-    if names and names != model.joint_names:
-        raise InputError(
-            f"joint_names are {', '.join(names)} but {model.name!r} has "
-            f"{', '.join(model.joint_names)}; give joint_names or robot, not both."
-        )
 
 
 def ends(
@@ -78,7 +75,7 @@ def planned(
     t: Array,
     motion: Motion,
     robot: Model | HasModel | None,
-    joint_names: Sequence[str],
+    joint_names: tuple[str, ...],
     name: str,
     pieces: Pieces | None = None,
 ) -> Trajectory:
@@ -88,11 +85,9 @@ def planned(
     """
     q, dq, ddq = motion
     model = None if robot is None else model_of(robot)
-    names = tuple(joint_names or ())
     if model is not None:
         without_constraints(model, "A planned motion")
-        _check_names(model, names)
-    made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
+    made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=joint_names, name=name, model=model)
     if pieces is None:
         pieces = smooth_pieces(made.t, made.q, made.dq, made.ddq)
     return made.replace(pieces=pieces)

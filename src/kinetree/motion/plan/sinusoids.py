@@ -40,17 +40,10 @@ def sinusoid(
         joint_names: names of the joints, where no robot is given.
         name: name of the motion.
     """
-    names = names_of(
-        robot, joint_names, "a sinusoid",
-        center=center, amplitude=amplitude, frequency=frequency, phase=phase,
-    )  # fmt: skip
-    n = len(names) or max(np.asarray(x).size for x in (center, amplitude, frequency, phase))
-    c, A, f, p = (
-        joint_vector(x, n, what, names)
-        for x, what in (
-            (center, "center"), (amplitude, "amplitude"), (frequency, "frequency"), (phase, "phase")
-        )
-    )  # fmt: skip
+    given = {"center": center, "amplitude": amplitude, "frequency": frequency, "phase": phase}
+    names = names_of(robot, joint_names, "a sinusoid", **given)
+    n = len(names) or max(np.asarray(x).size for x in given.values())
+    c, A, f, p = (joint_vector(x, n, name, names) for name, x in given.items())
     t = sample_times(duration, dt)
     w = 2 * np.pi * f
     angle = t[:, None] * w + p

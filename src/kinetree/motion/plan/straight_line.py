@@ -62,7 +62,9 @@ def straight_line(
     without_constraints(model, "straight_line")
     start = coordinates(model, q0, "q0").astype(float)
     T_0 = kernel(model, "pose", frame=frame)(start)
-    T_1 = _goal(goal, T_0, part)
+    x = numbers(goal, "goal", "a pose (4, 4), or with part='position' a point (3,)")
+    point = part == "position" and x.shape == (3,)
+    T_1 = pose(T_0[:3, :3], x) if point else check_pose(x, "goal")
     p = T_1[:3, 3] - T_0[:3, 3]
     w = np.zeros(3) if part == "position" else log_so3(T_0[:3, :3].T @ T_1[:3, :3])
     t = sample_times(duration, dt)
@@ -72,14 +74,6 @@ def straight_line(
     targets = poses[:, :3, 3] if part == "position" else poses
     q = line.corrected(line.integrated(start, s, t), targets, t)
     return planned(t, (q, *line.rates(q, ds, dds)), robot, (), name)
-
-
-def _goal(goal: ArrayLike, T_0: Array, part: str) -> Array:
-    """The pose at the end of the line."""
-    x = numbers(goal, "goal", "a pose (4, 4), or with part='position' a point (3,)")
-    if part == "position" and x.shape == (3,):
-        return pose(T_0[:3, :3], x)
-    return check_pose(x, "goal")
 
 
 class _Line:

@@ -134,15 +134,13 @@ def _unfit(report: LimitReport) -> str:
     """Why no speed along a path is within the limits: the first joint, and the way out."""
     for x in report.violations:
         if x.quantity == POSITION:
-            unit = "m" if x.sliding else "rad"
             return (
-                f"on this way joint {x.joint!r} of {report.robot!r} is at {x.value:.5g} {unit}, "
-                f"beyond its limit {x.limit:.5g} {unit}; take another goal, or waypoints inside."
+                f"on this way joint {x.joint!r} of {report.robot!r} is at {x.value:.5g} {x.unit}, "
+                f"beyond its limit {x.limit:.5g} {x.unit}; take another goal, or waypoints inside."
             )
     for load in report.scaling.overloads:
         unit = "N" if report.joint(load.joint).sliding else "N m"
-        cause = "weight and springs" if load.springs else "weight"
-        cause = cause if load.gravity else f"{cause} with friction"
+        cause = "weight" + " and springs" * load.springs + " with friction" * (not load.gravity)
         return (
             f"joint {load.joint!r} of {report.robot!r} needs {load.torque:.5g} {unit} for {cause} "
             f"at {load.t / report.duration:.0%} of this way, beyond its limit {load.limit:.5g} "

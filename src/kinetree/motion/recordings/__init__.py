@@ -8,10 +8,11 @@ units, in the order of the joints. `sizes` limits what a file may take.
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Protocol
 
 from kinetree.core.arrays import Array
-from kinetree.errors import options
+from kinetree.errors import InputError, options
 from kinetree.model import Model
 from kinetree.model.units import entry_names
 from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take both from here
@@ -51,6 +52,10 @@ class ReadRequest:
     unnamed: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not 0 < self.rate < inf:
+            raise InputError(f"the rate is {self.rate:g} Hz; expected one above 0, finite.")
 
     @property
     def owner(self) -> str:
@@ -101,8 +106,7 @@ class Table:
     """A whole file: "t", (T,), s, and q, dq, ddq, tau, (T, n), SI units, in the joints' order.
 
     joints: names of the entries of q. row: the k-th sample as messages name it. where: beginning of
-    messages about the file. notes: on choices that the reader made. clock: name of the column of
-    the times.
+    messages about the file. notes: on choices that the reader made.
     """
 
     values: Mapping[str, Array]
@@ -110,7 +114,6 @@ class Table:
     row: Callable[[int], str]
     where: str
     notes: tuple[str, ...] = ()
-    clock: str = TIME
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))

@@ -23,7 +23,6 @@ from kinetree.motion.recordings.sizes import check_numbers, check_plain
 STATE = "sensor_msgs/msg/JointState"
 FIELDS = {"q": "position", "dq": "velocity", "tau": "effort"}
 SECOND = 10**9  # ns
-YEAR = 365 * 86400 * SECOND  # a stamp of 0 before later ones was not set; simulations begin at 0
 OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 joints
 
 
@@ -34,10 +33,11 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
     the bag received the messages.
     """
     need("rosbags.highlevel", "ros", "a ROS bag")
-    if request.degrees or not request.plain:
+    if request.degrees or request.rate is not None or not request.plain:
         raise InputError(
-            f"{path.name}: messages of joints have one number for each joint, in rad; expected a "
-            f"robot with a fixed base, and no {argument('degrees', True)}."
+            f"{path.name}: messages of joints have a stamp and one number for each joint, in rad; "
+            f"expected a robot with a fixed base, no {argument('degrees', True)} and no "
+            f"{argument('rate')}."
         )
     messages: list[Any] = []
     received: list[int] = []
@@ -51,7 +51,9 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
             received.append(time)
     if not messages:
         raise ParseError(f"{where} has no messages.")
-    times, notes = _stamps([_nanoseconds(x.header.stamp) for x in messages], received, where)
+    times, notes = [_nanoseconds(x.header.stamp) for x in messages], list[str]()
+    if not any(times):
+        times, notes = received, ["the stamps are zero; times are those of the bag"]
     rows = [f"{where}, message {k}" for k in range(1, len(messages) + 1)]
     arrays = {x: [getattr(y, name) for y in messages] for x, name in FIELDS.items()}
     joints = [list(x.name) for x in messages]
@@ -96,15 +98,6 @@ def _chosen(reader: Any, topic: str | None, file: str) -> list[Any]:
             f"{nearest(topic or '', topics)} Choose one: {argument('topic', 'TOPIC')}."
         )
     return [x for x in suitable if x.topic == (topic or topics[0])]
-
-
-def _stamps(stamps: list[int], received: list[int], where: str) -> tuple[Sequence[int], list[str]]:
-    """Times of messages, ns, and notes on them."""
-    if not any(stamps):
-        return received, ["the stamps of the messages are zero; times are those of the bag"]
-    if stamps[0] == 0 and stamps[-1] > YEAR:
-        raise ParseError(f"{where}, message 1 has no stamp, and others do. Cut it from the bag.")
-    return stamps, []
 
 
 def _nanoseconds(time: Any) -> int:

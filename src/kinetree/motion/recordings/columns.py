@@ -59,12 +59,12 @@ def table_of(source: Source, request: ReadRequest) -> Table:
     for quantity, own in places.items():
         values[quantity] = np.stack([cells[k] for k in own], axis=1)
         values[quantity] *= scales[quantity]
-    clock = TIME
     if header.clock:
-        clock = header.heads[min(header.clock)]
         columns = [(cells[k], unit) for k, unit in header.clock.items()]
-        values[TIME] = seconds(columns, clock, source, notes)
-    return Table(values, header.joints(), source.row, source.where, tuple(notes), clock)
+        values[TIME] = seconds(columns, header.heads[min(header.clock)], source, notes)
+    elif request.rate is not None:
+        values[TIME] = np.arange(len(next(iter(values.values())))) / request.rate
+    return Table(values, header.joints(), source.row, source.where, tuple(notes))
 
 
 def _numbered(source: Source, request: ReadRequest) -> list[str]:
@@ -143,9 +143,8 @@ class _Header:
         unit = unit_of(text) if text else None
         if text and unit is None:
             self.fail(
-                f"column {head!r} is in {text!r}, which is not a unit that is read; expected one "
-                "such as rad, deg/s, N m or ms. Convert it, or state the unit of its numbers with "
-                f"{by_hand(head, 'q:JOINT [UNIT]')}."
+                f"column {head!r} is in {text!r}, which is no unit that is read, as rad, deg/s, "
+                f"N m and ms are. State the unit: {by_hand(head, 'q:JOINT [UNIT]')}."
             )
         return unit
 
@@ -173,8 +172,8 @@ class _Header:
         match = TARGET.fullmatch(body)
         if match is None or (match[1] == TIME and match[2]):
             self.fail(
-                f"column {pattern!r} is mapped to {text!r}; expected t, t[ms], q:JOINT, dq:JOINT, "
-                "ddq:JOINT or tau:JOINT, or nothing to leave it out."
+                f"column {pattern!r} is mapped to {text!r}; expected t, q:JOINT, dq:JOINT, "
+                "ddq:JOINT or tau:JOINT, with a unit or without, or nothing to leave it out."
             )
         kind, joint = match[1], match[2]
         if joint and self.request.model and joint not in self.request.names(kind):
@@ -184,10 +183,7 @@ class _Header:
             return Meaning(kind, joint, unit=unit)
         numbers = re.findall(r"\d+", head)
         if not numbers or not ("*" in pattern or PLACES.fullmatch(pattern)):
-            self.fail(
-                f"column {head!r} is mapped to {kind!r} alone; expected a joint with it, such as "
-                f"{kind}:{(joints or ('JOINT',))[0]}."
-            )
+            self.fail(f"column {head!r} is mapped to {kind!r} alone; expected {kind}:JOINT.")
         return Meaning(kind, number=int(numbers[-1]), unit=unit)
 
     def take_clock(self) -> None:
@@ -196,12 +192,10 @@ class _Header:
         chosen = {k: x for k, x in times.items() if x.header} or times
         fine = [k for k, x in chosen.items() if x.unit is not None and x.unit.text == "ns"]
         if len(chosen) > 1 + (len(chosen) == 2 and len(fine) == 1):
-            names = [self.heads[k] for k in chosen]
-            self.fail(
-                f"{listing(names, MAX_NAMES)} are times; expected one of them. Leave the others "
-                f"out: {by_hand(names[-1], '')}."
-            )
-        if not chosen and TIME in self.request.required:
+            self.refuse_two("times", *list(chosen)[-2:])
+        if chosen and self.request.rate is not None:
+            self.fail(f"{self.request.rate:g} Hz are given, and times; leave out one of them.")
+        if not chosen and TIME in self.request.required and self.request.rate is None:
             self.fail(
                 f"no column 't' among {listing(self.heads, MAX_NAMES)}; expected the times in s. "
                 f"If a column has them, state it: {by_hand('NAME', 't')}."
@@ -211,8 +205,7 @@ class _Header:
             if unit.dims != SECOND.dims:
                 self.fail(f"column {self.heads[k]!r} is a time stated in {unit}; expected s, ms.")
         if len(chosen) < len(times):
-            left = listing((self.heads[k] for k in times if k not in chosen), MAX_NAMES)
-            self.notes.append(f"times are the stamps of the messages; {left} is not used")
+            self.notes.append("times are the stamps of the messages")
 
     def number(self, quantity: str) -> str:
         """Give the numbered columns of a quantity the joints of their order, and say which."""
@@ -231,17 +224,15 @@ class _Header:
         complete = sorted(numbers) == list(range(start, start + len(names)))
         if not complete or not self.request.plain or (start > 1 and order[0] not in self.mapped):
             self.fail(
-                f"{listing(heads, MAX_NAMES)}: numbered columns of {quantity}; expected a complete "
-                f"set for {listing(names, MAX_NAMES)}, from 1 or from 0, for joints with one "
-                f"coordinate. State them: {by_hand(heads[0], f'{quantity}:JOINT')}; or leave them "
-                f"out: {by_hand(heads[0], '')}."
+                f"{listing(heads, MAX_NAMES)} are numbered columns of {quantity}; expected one for "
+                f"each of {listing(names, MAX_NAMES)}, from 1 or from 0. State them: "
+                f"{by_hand(heads[0], f'{quantity}:JOINT')}; nothing after the sign leaves one out."
             )
         for k, joint in zip(order, names, strict=True):
             self.found[k] = replace(self.found[k], joint=joint)
         if quantity == "q":
             return ", ".join(f"{x} is {joint}" for x, joint in zip(heads, names, strict=True))
-        ends = " to ".join(dict.fromkeys([heads[0], heads[-1]]))
-        return f"{ends} {'is' if len(order) == 1 else 'are'} {quantity}"
+        return f"{' to '.join(dict.fromkeys([heads[0], heads[-1]]))} are {quantity}"
 
     def joints(self) -> tuple[str, ...]:
         """Names of the entries of q: of the robot, or of the columns in their order."""
@@ -287,14 +278,12 @@ class _Header:
         for head in unused:
             for quantity in sorted(quantities(head) - known):
                 self.fail(
-                    f"column {head!r} may be {quantity}, which the recording lacks, and its name "
-                    "is not one that is read. State it, with its unit in brackets if that is not "
-                    f"SI: {by_hand(head, f'{quantity}:JOINT')}; or leave it out: "
+                    f"column {head!r} may be {quantity}, which the recording lacks. State it: "
+                    f"{by_hand(head, f'{quantity}:JOINT [UNIT]')}; or leave it out: "
                     f"{by_hand(head, '')}."
                 )
         if unused:
-            columns, verb = ("column", "is") if len(unused) == 1 else ("columns", "are")
-            self.notes.append(f"{columns} {listing(unused, MAX_NAMES)} {verb} not used")
+            self.notes.append(f"not used: {listing(unused, MAX_NAMES)}")
 
     # ----- refusals
 

@@ -3,8 +3,7 @@
 `docs/recordings.md` lists the formats and the names of columns that are understood.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -15,10 +14,9 @@ from kinetree.core.options import typed
 from kinetree.errors import InputError, ParseError, argument, options
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
-from kinetree.motion.curve.pieces import curved, from_arrays
-from kinetree.motion.curve.splines import spline_rates
+from kinetree.motion.curve.pieces import from_arrays
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import SIGNALS, TIME, ReadRequest, Table, by_hand
+from kinetree.motion.recordings import SIGNALS, TIME, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, npz_source, parquet_source
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.columns import table_of
@@ -79,28 +77,12 @@ def read(
         arrays = load_npz(path)
         if "dof_names" in arrays:
             return _stored(path, arrays, model)
-    return trajectory_of(with_rates(read_table(path, request), request), request, path.name)
+    return trajectory_of(read_table(path, request), request, path.name)
 
 
 def read_table(path: FilePath, request: ReadRequest) -> Table:
-    """The columns of a recording that the file has itself, of every format; times by its rate."""
-    if request.rate is None:
-        return _read(Path(path), request)
-    if not 0 < request.rate < np.inf:
-        raise InputError(
-            f"the rate is {request.rate:g} Hz; expected samples per second, finite and above 0."
-        )
-    needed = tuple(x for x in request.required if x != TIME)
-    table = _read(Path(path), replace(request, required=needed))
-    if TIME in table.values:
-        raise InputError(
-            f"{table.where}: a rate of {request.rate:g} Hz, and times in column {table.clock!r}; "
-            "leave out one of them."
-        )
-    return replace(table, values={TIME: np.arange(len(table)) / request.rate, **table.values})
-
-
-def _read(path: Path, request: ReadRequest) -> Table:
+    """The columns of a recording that the file has itself, of every format."""
+    path = Path(path)
     if not options:  # a command may read a pipe of the shell, as in <(cat a.csv)
         check_plain(path)
     kind = kind_of(path)
@@ -136,39 +118,28 @@ def kind_of(path: Path) -> str:
     return next(kinds, ENDINGS.get(path.suffix.lower(), TEXT))
 
 
-# ----- rates
-
-
-def with_rates(
-    table: Table, request: ReadRequest, wanted: Sequence[str] = ("dq", "ddq"), *, zero: bool = False
-) -> Table:
-    """The table with the wanted rates: those that it lacks are derivatives of the spline over t.
-
-    zero: whether a table without times may go on with zero rates, for the messages.
-    """
+def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
+    """The trajectory of a table; rates that it lacks are derivatives of the spline over t."""
     check_times(table)
-    values, t, where = dict(table.values), table.values[TIME], table.where
-    notes = [*table.notes]
-    step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    signals: Any = {x: table.values.get(x) for x in SIGNALS}
+    try:
+        made = Trajectory(
+            t=table.values[TIME],
+            **signals,
+            model=request.model,
+            name=Path(file).stem,
+            joint_names=table.joints if request.model is None else (),
+        )
+    except InputError as error:
+        raise InputError(f"{table.where}: {error}") from None
+    notes, missing = [*table.notes], made.computed
+    step = float(np.median(np.diff(made.t))) if len(made) > 1 else 0.0
     if step > LONG_STEP_S:
         notes.append(f"samples are {step:.4g} s apart: are the times in s?")
-    missing = [x for x in ("dq", "ddq") if x in wanted and x not in values]
-    if not missing:
-        return replace(table, notes=tuple(notes))
-    way_out = f" Or leave out the times, {by_hand(table.clock, '')}: rates are zero then." * zero
-    if "dq" in missing and request.model is not None and curved(request.model):
-        raise InputError(
-            f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
-            f"are not the derivative of q. Add the columns of dq.{way_out}"
-        )
-    if len(t) < 2:
-        raise InputError(
-            f"{where}: one sample alone has no rates; add dq and ddq, or samples.{way_out}"
-        )
-    dq, ddq = spline_rates(t, values["q"], values.get("dq"))
-    source, verb = "dq" if missing == ["ddq"] else "q", "is" if len(missing) == 1 else "are"
-    notes.append(f"{' and '.join(missing)} {verb} computed from the spline through {source}")
-    return replace(table, values={"dq": dq, "ddq": ddq} | values, notes=tuple(notes))
+    if missing:
+        source, verb = "dq" if missing == ("ddq",) else "q", "is" if len(missing) == 1 else "are"
+        notes.append(f"{' and '.join(missing)} {verb} computed from the spline through {source}")
+    return made.replace(meta={"notes": tuple(notes)}) if notes else made
 
 
 def check_times(table: Table) -> None:
@@ -179,19 +150,6 @@ def check_times(table: Table) -> None:
             f"{table.row(k + 1)}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s; times must "
             "increase."
         )
-
-
-def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
-    """The trajectory of a table with rates."""
-    signals: Any = {x: table.values.get(x) for x in SIGNALS}
-    return Trajectory(
-        t=table.values[TIME],
-        **signals,
-        model=request.model,
-        name=Path(file).stem,
-        joint_names=table.joints if request.model is None else (),
-        meta={"notes": table.notes} if table.notes else {},
-    )
 
 
 # ----- NPZ of kinetree
@@ -212,12 +170,10 @@ def _stored(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajec
         positions = key in ("q", "pieces_c")
         names = coordinates if positions else rates
         wanted = names if model is None else entry_names(model, "q" if positions else key)
-        if sorted(names) != sorted(wanted) or arrays[key].shape[-1:] != (len(names),):
+        if names != wanted:
             raise InputError(
-                f"{path.name}: {key} has shape {arrays[key].shape} for {', '.join(names)}; "
-                f"expected the joints {', '.join(wanted)}."
+                f"{path.name} has the joints {', '.join(names)}; expected {', '.join(wanted)}."
             )
-        arrays[key] = arrays[key][..., [names.index(name) for name in wanted]]
     smooth = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
         return Trajectory(
