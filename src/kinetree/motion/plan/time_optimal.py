@@ -71,9 +71,6 @@ class TimeOptimal:
         """
         return _sampled(self.trajectory, self.trajectory.curve, dt)
 
-    def __repr__(self) -> str:
-        return f"TimeOptimal({self.trajectory!r}, {'verified' if self.report.ok else 'violated'})"
-
 
 @typed
 def time_optimal(
