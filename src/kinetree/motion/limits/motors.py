@@ -101,8 +101,6 @@ def motor_loads(
     check_single(trajectory, "a choice of motors")
     t, q, dq, ddq = finer(trajectory)
     tau = forces_in_motion(model, q, dq, ddq, trajectory.tau)
-    if isinstance(motors, str) or not isinstance(motors, Iterable):
-        raise InputError(f"motors is {motors!r:.60}; expected records Motor(...), in a list.")
     chosen = [checked_motor(motor) for motor in motors]
     loads: list[MotorLoad] = []
     for k, name in enumerate(model.dof_names):

@@ -139,10 +139,8 @@ class _Line:
         away = np.sqrt(np.maximum(state.distance, state.angle))
         for k in np.flatnonzero(away > 1e4 * ON_LINE)[:1].tolist():
             raise InputError(
-                f"at t = {t[k]:.4g} s frame {self.model.frame_name(self.frame)!r} of "
-                f"{self.model.name!r} cannot follow the line: it stays {away[k]:.3g} (rad and m) "
-                "away. The line leaves the workspace or runs into a singularity; shorten it, or "
-                "start from another q0."
+                f"at t = {t[k]:.4g} s the frame stays {away[k]:.3g} (rad and m) away; shorten the "
+                "line, or start from another q0."
             )
         return state.q
 

@@ -60,11 +60,6 @@ class TimeOptimal:
         """Duration of the motion, s."""
         return self.trajectory.duration
 
-    @property
-    def deviation(self) -> float:
-        """Largest distance of the path from the given trajectory, rad or m."""
-        return max(piece.path.deviation for piece in self.pieces)
-
     def resample(self, dt: float) -> Trajectory:
         """The same motion with samples no further apart than dt, s.
 
