@@ -3,7 +3,6 @@
 import importlib
 import json
 import sys
-from dataclasses import replace
 
 from benchmarks.questions import QUESTIONS
 from benchmarks.timing import QUICK, Effort
@@ -11,14 +10,11 @@ from benchmarks.timing import QUICK, Effort
 
 def main() -> None:
     """Print the answer as the last line, in JSON."""
-    arguments = [word for word in sys.argv[1:] if word not in ("--quick", "--whole")]
+    arguments = [word for word in sys.argv[1:] if word != "--quick"]
     if not arguments or arguments[0] not in QUESTIONS:
-        sys.exit(
-            f"usage: python -m benchmarks.ask {{{','.join(QUESTIONS)}}} [ROBOT] [--quick] [--whole]"
-        )
+        sys.exit(f"usage: python -m benchmarks.ask {{{','.join(QUESTIONS)}}} [ROBOT] [--quick]")
     question, robot = arguments[0], arguments[1] if len(arguments) > 1 else "panda"
     effort = QUICK if "--quick" in sys.argv else Effort()
-    effort = replace(effort, whole="--whole" in sys.argv)
     answer = importlib.import_module(f"benchmarks.questions.{question}").ask(robot, effort)
     print(json.dumps(answer.to_json()), flush=True)
 

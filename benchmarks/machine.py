@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "kinetree", "numpy", "llvmlite", "pin", "casadi", "mujoco", "dynibo", "frax",
+    "kinetree", "numpy", "llvmlite", "pin", "casadi", "mujoco", "frax",
     "jax", "example-robot-data",
 )  # fmt: skip
 TELLING = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "neon", "sve")

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.mechanisms import SIZES
 from benchmarks.peers.derivatives import SECOND
 from benchmarks.peers.labels import CASADI, CONSTRAINED, POOL, PYTHON_LOOP, SOLVERS
 from benchmarks.questions import (
-    OWN_ROBOTS,
     constrained,
-    growth,
     optimal,
     step,
 )
@@ -101,16 +98,6 @@ def two_threads(quantity: str) -> Find:
     def find(rows: Sequence[Row], robot: str) -> Measured | None:
         row = one(rows, "threads", robot, quantity, "kinetree, 2 threads")
         return None if row is None or row.ratio is None else Measured(row.ratio, row.spread)
-
-    return find
-
-
-def slope(question: str, quantity: str) -> Find:
-    """Exponent of growth with the number of joints; the "robot" is a family of mechanisms."""
-
-    def find(rows: Sequence[Row], robot: str) -> Measured | None:
-        found = growth.slope(rows, question, robot, quantity)
-        return None if found is None else Measured(found, 1.0)
 
     return find
 
@@ -216,41 +203,6 @@ OF_ONE += [
      faster("derivatives", SECOND, CASADI))
     for robot in ("panda", "ur5")
 ]  # fmt: skip
-# mechanisms of 8 to 1,024 joints
-OF_ONE += [
-    (f"{family} {n}", "forward dynamics vs a Python loop over pin.aba", AT_LEAST,
-     15 if n <= 128 else 8, "x", faster(growth.TIME, FD, PYTHON_LOOP))
-    for family in OWN_ROBOTS["growth"]
-    for n in SIZES
-]  # fmt: skip
-OF_ONE += [
-    (f"{family} {n}", f"{quantity.replace('_', ' ')}, first answer", AT_MOST, 400, " ms",
-     value(growth.FIRST, quantity, "kinetree"))
-    for family in OWN_ROBOTS["growth"]
-    for n in SIZES
-    for quantity in (ID, FD)
-]  # fmt: skip
-# joints of mechanisms whose own machine code is there within 0.5 s too
-CODE_SOON = {
-    ID: {"snake": (8, 32, 512, 1024), "chain": (8, 32, 128, 512), "tree": (8, 32, 128, 512),
-         "legs": (8, 32, 512)},
-    FD: {"snake": (8, 128, 512, 1024), "chain": (8, 32, 128, 512), "tree": (8, 128),
-         "legs": (8, 128)},
-}  # fmt: skip
-OF_ONE += [
-    (f"{family} {n}", f"{quantity.replace('_', ' ')}, machine code", AT_MOST, 500, " ms",
-     value(growth.CODE, quantity, "kinetree"))
-    for quantity, families in CODE_SOON.items()
-    for family, sizes in families.items()
-    for n in sizes
-]  # fmt: skip
-OF_ONE += [
-    (family, f"{quantity.replace('_', ' ')}, exponent of {what} from {growth.FROM} joints on",
-     AT_MOST, 1.15, "", slope(question, quantity))
-    for family in OWN_ROBOTS["growth"]
-    for quantity in (ID, FD)
-    for question, what in ((growth.OPERATIONS, "operations"), (growth.CODE, "time to machine code"))
-]  # fmt: skip
 IMPORT_LIMIT = 250.0
 
 
@@ -263,12 +215,7 @@ def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
     for what, sense, bound, unit, find in OF_PANDA:
         measured = find(rows, "panda")
         found.append(judge(what, SOURCES["panda"].title, sense, bound, unit, measured))
-    asked = {row.robot for row in rows if row.question == growth.TIME}
-    families = {name.partition(" ")[0] for name in asked}
     for robot, what, sense, bound, unit, find in OF_ONE:
-        family, _, size = robot.partition(" ")
-        if size and family in families and robot not in asked:
-            continue  # a size of mechanisms that only the record of growth has
         title = SOURCES[robot].title if robot in SOURCES else robot
         found.append(judge(what, title, sense, bound, unit, find(rows, robot)))
     whole = value("import", "", "kinetree, NumPy included")(rows, "")

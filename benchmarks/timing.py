@@ -33,7 +33,6 @@ class Effort:
     budget: float = 2.0  # seconds after which no further repeat of some jobs is begun
     processes: int = 8  # copies of a process for what can be timed only once in each
     seconds: float = 2.0  # after which no further copy for one row is made
-    whole: bool = False  # all sizes of mechanisms, for a record of their own
 
 
 QUICK = Effort(repeats=5, least=0.005, budget=0.5, processes=2, seconds=1.0)

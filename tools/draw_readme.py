@@ -40,8 +40,8 @@ body {{ width: {WIDTH_PX}px; margin: 0; background: light-dark(#fff, #14181e);
 UNFOLD = """() => {
   const unfolded = document.querySelector('details.unfold');
   unfolded.open = true;
-  const torque = unfolded.querySelectorAll(':scope > details.part')[1];
-  torque.open = torque.querySelector('details.part').open = true;
+  const torque = unfolded.querySelectorAll(':scope > details')[1];
+  torque.open = torque.querySelector('details').open = true;
   torque.querySelectorAll(':scope > table, :scope > p').forEach((x) => x.remove());
   const kept = (x) => [torque, unfolded].includes(x) || x.tagName === 'STYLE';
   for (const parent of [unfolded, unfolded.parentElement])

@@ -81,8 +81,7 @@ def unfold(page: Any) -> None:
     change(page, **panels("joints", "torque", **MOVING))
     page.locator("[data-tau='1']").click()
     until(page, "!!document.querySelector('.unfold-head')")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    page.locator(".unfold-parts summary").first.click()
     until(page, READY)
 
 

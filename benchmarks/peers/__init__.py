@@ -9,7 +9,7 @@ from benchmarks.robots import Arrays, Case
 from benchmarks.timing import Job
 
 # in the order of the table; modules of this package
-PEERS = ("kinetree", "pinocchio", "casadi_c", "mujoco", "dynibo", "frax")
+PEERS = ("kinetree", "pinocchio", "casadi_c", "mujoco", "frax")
 TOLERANCE = 1e-9
 
 

@@ -15,21 +15,18 @@ QUESTIONS = (
     "contact",
     "constrained",
     "compile",
-    "growth",
     "derivatives",
     "optimal",
     "inverse_kinematics",
 )
 OF_NO_ROBOT = ("imports",)
-# robots of questions that are not asked about all: some of them, or mechanisms of their own, which
-# code makes; see benchmarks/mechanisms.py
+# robots of questions that are not asked about all
 OWN_ROBOTS = {
     "simulation": ("panda",),
     "step": ("panda",),
     "constrained": ("panda", "talos"),
     "optimal": ("panda", "talos"),
     "inverse_kinematics": ("panda",),
-    "growth": ("snake", "chain", "tree", "legs"),
     "contact": ("go1", "g1"),
 }
 # questions whose peers need other versions: the ending of the environment's folder

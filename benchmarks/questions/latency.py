@@ -5,7 +5,7 @@ from benchmarks.robots import QUANTITIES, load, states
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, one_core, side_by_side
 
-NAMES = ("kinetree", "pinocchio", "casadi_c", "mujoco", "dynibo")
+NAMES = ("kinetree", "pinocchio", "casadi_c", "mujoco")
 
 
 def ask(robot: str, effort: Effort) -> Answer:

@@ -12,6 +12,7 @@ from typing import Any
 from unicodedata import category
 
 __all__ = [
+    "ArgumentError",
     "CompileError",
     "GraphError",
     "InertiaError",
@@ -71,6 +72,10 @@ class KinetreeError(Exception):
 
 class InputError(KinetreeError, ValueError):
     """A value that cannot be used: NaN, a zero axis, a matrix that is not a rotation."""
+
+
+class ArgumentError(KinetreeError, TypeError):
+    """An argument by a name that the function does not have."""
 
 
 class ParseError(InputError):

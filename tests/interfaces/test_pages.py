@@ -212,8 +212,7 @@ def test_displays_of_a_notebook_are_frames_of_pages():
         assert len(html) < 500_000 and "unsafe" not in found.pages[0]
     assert robot.model._repr_html_() in robot._repr_html_()
     results = (
-        kt.symbolic(robot), kt.dynamics.mass_ellipsoid(robot, [0.1, 0.2]), motion.energy(),
-        kt.testing.check_robot(robot, states=1, kernel_names=()),
+        kt.symbolic(robot), kt.dynamics.mass_ellipsoid(robot, [0.1, 0.2]),
         kt.load_string(kt.convert.to_urdf(robot, losses="allow")).report,
         robot.explain([0, 1], [0, 0], [0, 0]),
     )  # fmt: skip

@@ -19,19 +19,13 @@ def stacked(robot, count, seed=0):
 
 @settings(max_examples=50)
 @given(mechanisms(), SEEDS)
-def test_forces_and_energies_are_linear_in_the_parameters(mechanism, seed):
+def test_forces_are_linear_in_the_parameters(mechanism, seed):
     model = build(mechanism).model
     q, dq, ddq = state(build(mechanism), seed)
     pi = dynamics.parameters(model)
     tau = dynamics.inverse_dynamics(model, q, dq, ddq)
     Y = dynamics.regressor(model, q, dq, ddq)
     close(Y @ pi, tau, 1e-11, np.abs(Y * pi).max(initial=0))
-    K, U = (row @ pi for row in dynamics.energy_regressor(model, q, dq))
-    close(K, dynamics.kinetic_energy(model, q, dq), 1e-11, 1.0)
-    base = dynamics.potential_energy(model, q) - U  # a constant: springs have rest positions
-    other = dynamics.integrate(model, q, dq)
-    U2 = dynamics.energy_regressor(model, other, dq)[1] @ pi
-    close(dynamics.potential_energy(model, other) - U2, base, 1e-10, 100.0)
 
 
 @settings(max_examples=30)

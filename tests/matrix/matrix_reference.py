@@ -722,10 +722,6 @@ FORMULAS = {
     ),
     "regressor": lambda x, *motion: x.regression(lambda y: y.inverse_dynamics(*motion)),
     "reference_regressor": lambda x, *motion: x.regression(lambda y: y.reference_forces(*motion)),
-    "energy_regressor": lambda x, q, dq: (
-        x.regression(lambda y: y.kinetic_energy(q, dq)),
-        x.regression(lambda y: y.potential_energy(q)),
-    ),
 }
 
 

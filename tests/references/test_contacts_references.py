@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference_robots import G, energy, free_body
 from scipy.integrate import quad
-from scipy.optimize import brentq, minimize, nnls
+from scipy.optimize import brentq, nnls
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
@@ -593,13 +593,8 @@ def test_ground_forces_balance_a_motion_within_the_cones():
         np.testing.assert_allclose(r[k] - joint, found.tau[k], atol=1e-8)
 
 
-def test_forces_are_the_least_ones_and_effort_weighs_joint_forces():
+def test_forces_are_the_least_ones():
     robot, legs, q, dq, ddq = standing()
-    sums = []
-    for effort in (0, 1, 100, 1e4):
-        found = kt.contacts.inverse_dynamics(robot, q[0], dq[0], ddq[0], effort=effort)
-        sums.append(((found.forces**2).sum(), (found.tau**2).sum()))
-    assert all(a[0] <= b[0] + 1e-9 and a[1] >= b[1] - 1e-9 for a, b in pairwise(sums))
     least = robot.with_contacts(robot.model.contacts.points, friction=20.0)
     found = kt.contacts.inverse_dynamics(least, q[0], dq[0], ddq[0])
     bare, G_ = kt.robots.quadruped(), []
@@ -630,24 +625,6 @@ def test_a_motion_that_no_force_makes_has_the_least_residual():
             columns.append(W @ (J[3:] + np.cross(J[:3].T, place).T).T @ cone)
         least = nnls(np.hstack(columns), s)[1] / np.linalg.norm(s)
         assert found.shortfall[k] == pytest.approx(least, rel=1e-3, abs=1e-5)
-
-
-def test_the_forces_of_an_arm_with_effort_are_those_of_sequential_quadratic_programming():
-    arm, effort, mu = kt.robots.ur5e(), 3.0, 0.5
-    robot = arm.with_contacts([ContactPoint("tip", arm.model.tool)], friction=mu)
-    rng = np.random.default_rng(0)
-    for _ in range(4):
-        q, dq, ddq = rng.normal(size=(3, 6)) * [[1], [1], [5]]
-        r, R = arm.inverse_dynamics(q, dq, ddq), arm.pose(q)[:3, :3]
-        J = R @ arm.body_jacobian(q)[3:]
-
-        def cost(f, J=J, r=r):
-            return f @ f + effort * np.sum((r - J.T @ f) ** 2)
-
-        cone = {"type": "ineq", "fun": lambda f: mu * f[2] - np.hypot(*f[:2])}
-        least = minimize(cost, [0, 0, 1.0], constraints=[cone], options={"ftol": 1e-14})
-        found = kt.contacts.inverse_dynamics(robot, q, dq, ddq, effort=effort)
-        np.testing.assert_allclose(found.forces[0], least.x, atol=1e-4)
 
 
 def test_contacts_in_the_air_carry_nothing():

@@ -407,6 +407,16 @@ def test_the_cause_of_errors_is_named(fault):
     assert found.verdict.word == "not usable" and cause.effect > 0.01
 
 
+def test_where_no_robot_fits_the_base_parameters_predict():
+    """Drives that add 1.6 times their friction, without reporting it."""
+    found = found_of(FORCES - 1.6 * TRUE.friction_forces(STATE[1]))
+    assert not found.physical and found.verdict.word == "not usable"
+    base = found.predict(found.test, physical=False)
+    np.testing.assert_array_equal(found.predict(found.test), base)
+    assert found.error().sum() < 0.9 * found.error(physical=True).sum()
+    assert covered(found, TRUE).mean() < 0.9 < clean().physical
+
+
 def test_an_offset_that_is_stated_is_found():
     found = found_of(FORCES + 1.5 * LIFT, offsets={"lift": True})
     row = found.base.kept.index(found.params.names.index("tau_offset[lift]"))

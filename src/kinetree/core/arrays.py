@@ -5,6 +5,7 @@ objects. Nothing is converted silently: entries that are not numbers, and other 
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -70,6 +71,11 @@ else:
 def is_numeric(x: Array) -> bool:
     """Return True for floats and integers, False for symbols, traced scalars, mpmath numbers."""
     return x.dtype != object
+
+
+def array_module(x: object) -> Any:
+    """The package of an array: CuPy for its own, NumPy for everything else."""
+    return sys.modules["cupy"] if type(x).__module__.partition(".")[0] == "cupy" else np
 
 
 def known(x: Array) -> Array | None:

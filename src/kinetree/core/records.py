@@ -7,7 +7,7 @@ by `number(unit, low)` has a unit and a range, which `checked` looks at where a 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, partial
 from types import NoneType
@@ -31,6 +31,7 @@ RANGES: dict[str, Callable[[float], bool]] = {
     "at least 0": lambda x: x >= 0,
     "above 0": lambda x: x > 0,
     "at least 1": lambda x: x >= 1,
+    "0 to 1": lambda x: 0 <= x <= 1,
 }
 
 
@@ -67,13 +68,17 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
         names = ", ".join(x.name for x in fields(kind))  # type: ignore[arg-type]
         raise InputError(f"{what} is {record!r:.60}; expected a record {kind.__name__}({names}).")
     changes: dict[str, Any] = {}
-    for x in fields(record):  # type: ignore[arg-type]
-        old, name, words = getattr(record, x.name), f"{x.name} of {what}", get_args(x.type)
-        if get_origin(x.type) is Literal and old not in words:
-            raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
+    for x, words, kinds in _checked_fields(type(record)):
+        old = getattr(record, x.name)
+        if old is x.default:  # as most numbers of most records are
+            continue
+        name = f"{x.name} of {what}"
+        if not kinds and "low" not in x.metadata:  # a Literal
+            if old not in words:
+                raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
+            continue
         if old is None and NoneType in words:
             continue
-        kinds: list[Any] = list(filter(is_dataclass, words or (x.type,)))
         if kinds:
             changes[x.name] = checked(old, type(old) if type(old) in kinds else kinds[0], name)
         if isinstance(old, tuple) and "low" in x.metadata and len(old) != 2:
@@ -92,6 +97,18 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
                 check_range(entry, name, **x.metadata)
             changes[x.name] = new if several else new[0]
     return unchecked(record, **changes)
+
+
+@cache
+def _checked_fields(kind: type) -> list[tuple[Field[Any], tuple[Any, ...], list[Any]]]:
+    """Fields that `checked` looks at, with the parts of their types, and the records in these."""
+    found: list[tuple[Field[Any], tuple[Any, ...], list[Any]]] = []
+    for x in fields(kind):
+        words = get_args(x.type)
+        kinds: list[Any] = list(filter(is_dataclass, words or (x.type,)))
+        if kinds or "low" in x.metadata or get_origin(x.type) is Literal:
+            found.append((x, words, kinds))
+    return found
 
 
 def check_range(x: Scalar, name: str, low: str, unit: str, **_: Any) -> None:

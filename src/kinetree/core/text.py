@@ -3,17 +3,20 @@
 A number that is rounding beside the largest one is shown as 0: `without_rounding`, everywhere.
 """
 
-from collections.abc import Iterable, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from math import inf
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.errors import NameLookupError
+from kinetree.errors import ArgumentError, NameLookupError
 from kinetree.scalars import Scalar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Cell = str | Scalar
 ROUNDING = 1e-12  # of the largest number: thousands of operations, each within 1e-16
@@ -76,6 +79,21 @@ def look_up(known: Mapping[str, T], name: object, what: str) -> T:
         return known[name]
     expected = f"expected one of {listing(known, 30)}" if known else "there are none"
     raise NameLookupError(f"{what} is {name!r:.60}; {expected}.{nearest(str(name), known)}")
+
+
+def with_known_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with an error that suggests a name for an argument that it does not have."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: P.args, **named: P.kwargs) -> T:
+        for name in named:
+            if name not in known:
+                where = function.__name__
+                raise ArgumentError(f"{where} has no argument {name!r}.{nearest(name, known)}")
+        return function(*args, **named)
+
+    return call
 
 
 def csv_cell(text: str) -> str:

@@ -113,16 +113,22 @@ def solve_tree(
     itself needs at ddq = 0, without those beyond it. forces: joint forces less friction, springs
     and drives at ddq = 0, (n,).
     """
-    done, _ = eliminate_groups(tree, groups, own, forces)
+    changes = {WORLD: (zeros(3), zeros(3))}  # (a, alpha) of links
     rates: list[Any] = [0] * tree.model.n
-    move_groups(tree, groups, done, {WORLD: (zeros(3), zeros(3))}, rates)
+    for group, joints in zip(groups, _eliminated(tree, groups, own, forces), strict=True):
+        z = joints.r
+        if joints.P:
+            a, alpha = changes[group.carrier]
+            pushed = [f @ a + n @ alpha for f, n in joints.P]
+            z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
+        move_group(tree, group, solve_outward(joints.M, z), changes, rates)
     return np.array(rates)
 
 
-def eliminate_groups(
+def _eliminated(
     tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
-) -> tuple[list[Joints], Beyond]:
-    """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
+) -> list[Joints]:
+    """The eliminated joints of each group."""
     beyond: Beyond = [None] * len(tree.links)
     done: list[Joints] = []
     whole: Array | None = None  # M of floats
@@ -132,40 +138,16 @@ def eliminate_groups(
         if isinstance(joints.M.D[0], float):
             if whole is None:
                 whole = joint_inertia(tree, tree.each(lambda link, _: link.body))[0]
-            check_pivots(tree, group, joints, whole)
+            # a pivot has the rounding of the inertia of all links beyond the joint
+            for d, pivot, name in zip(group.dofs, joints.M.D, row_names(tree, group), strict=True):
+                check_pivot(pivot, whole[d, d], name)
         if group.carrier != WORLD:
             there = beyond[group.carrier]
             if there is not None:
                 body = articulated(there[0]) + articulated(body)
                 wrench = plus(there[1], wrench)
             beyond[group.carrier] = body, wrench
-    return done[::-1], beyond
-
-
-def check_pivots(tree: Tree, group: Group, joints: Joints, M: Array) -> None:
-    """Raise if a joint of a group moves no inertia; M: mass matrix of the robot.
-
-    A pivot is compared with the inertia of all links beyond the joint, whose rounding it has.
-    """
-    for d, pivot, name in zip(group.dofs, joints.M.D, row_names(tree, group), strict=True):
-        check_pivot(pivot, M[d, d], name)
-
-
-def move_groups(
-    tree: Tree,
-    groups: Sequence[Group],
-    done: Sequence[Joints],
-    changes: dict[int, Pair],
-    rates: list[Any],
-) -> None:
-    """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
-    for group, joints in zip(groups, done, strict=True):
-        z = joints.r
-        if joints.P:
-            a, alpha = changes[group.carrier]
-            pushed = [f @ a + n @ alpha for f, n in joints.P]
-            z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
-        move_group(tree, group, solve_outward(joints.M, z), changes, rates)
+    return done[::-1]
 
 
 def _with_beyond(tree: Tree, beyond: Beyond, own: Mapping[int, Pair], i: int) -> tuple[Body, Pair]:

@@ -96,18 +96,16 @@ class BaseParameters:
         Args:
             digits: significant digits of the coefficients.
         """
+        pairs = [list(zip(self.parameters, row, strict=True)) for row in self.K]
         return [
-            _formula([(self.parameters[j], row[j]) for j in (k, *self._others(k))], digits)
-            for k, row in zip(self.kept, self.K, strict=True)
+            _formula([row[k], *row[:k], *row[k + 1 :]], digits)
+            for k, row in zip(self.kept, pairs, strict=True)
         ]
 
     def _repr_html_(self) -> str:
         rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
         title = f"{self.count} base parameters of {len(self.parameters)} parameters"
         return Table(title, ("", "stands for"), rows, text=2).html()
-
-    def _others(self, k: int) -> list[int]:
-        return [j for j in range(len(self.parameters)) if j != k]
 
 
 def base_parameters(

@@ -17,7 +17,7 @@ from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tree import Pair, Tree
+from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
@@ -86,15 +86,11 @@ def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
     """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
-    return solve_tree(tree, groups, *at_zero_acceleration(tree, dq, tau))
-
-
-def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[dict[int, Pair], Array]:
-    """Force and moment that each link needs at ddq = 0, and joint forces left for it, (n,)."""
     motions = link_motions(tree, dq, zeros(tree.model.n))
     own = tree.each(lambda link, i: needed_wrench(link, motions[i]))
     forces = tau - friction_forces(tree.model, dq)
-    return own, forces if tree.springs is None else forces - tree.springs.at(dq)
+    forces = forces if tree.springs is None else forces - tree.springs.at(dq)
+    return solve_tree(tree, groups, own, forces)
 
 
 def check_inertia(model: Model) -> None:

@@ -45,12 +45,7 @@ def finest(model: Model) -> list[Group]:
 
 
 def cheapest(model: Model) -> list[Group]:
-    """The robot as one group, or cut: articulated at the base, whole branches at the ends."""
-    return estimated(model)[0]
-
-
-def estimated(model: Model) -> tuple[list[Group], int]:
-    """The cheapest groups, and the operations that they need besides the wrenches of the motion.
+    """The robot as one group, or cut: articulated at the base, whole branches at the ends.
 
     Each branch is one group or cut at its first joints, whichever is estimated to need fewer
     operations, from the leaves to the base.
@@ -61,15 +56,15 @@ def estimated(model: Model) -> tuple[list[Group], int]:
     for i in parts.linked:
         pieces.setdefault(head[i], []).append(i)
     carried: dict[int, list[int]] = {head: [] for head in pieces}
-    for first, links in pieces.items():
-        if parent[links[0]] != WORLD:
-            carried[head[parent[links[0]]]].append(first)
+    for first in pieces:
+        if parent[first] != WORLD:
+            carried[head[parent[first]]].append(first)
     best: dict[int, int] = {}
     kept: dict[int, bool] = {}  # whether the branch of a piece is one group
     branch: dict[int, list[int]] = {}
     for first in reversed(pieces):
         links, children = pieces[first], carried[first]
-        last = parent[links[0]] == WORLD
+        last = parent[first] == WORLD
         cut = sum(best[child] for child in children)
         size = len({d for i in links for d in parts.dofs[i]})
         cut += _piece_cost(size, len(links), bool(children), last)
@@ -83,14 +78,15 @@ def estimated(model: Model) -> tuple[list[Group], int]:
     total = sum(best[first] for first in pieces if parent[first] == WORLD)
     one = parts.cost(parts.linked, True)
     if one * MAX_SHARE_OF_CUT <= total:
-        return parts.groups([0] * len(parent)), one
+        return parts.groups([0] * len(parent))
     name: dict[int, int] = {}
     for first in pieces:
-        p = parent[first]
-        above = None if p == WORLD else head[p]
-        joined = above is not None and (kept[above] or name[above] != above)
-        name[first] = name[above] if above is not None and joined else first
-    return parts.groups([name.get(x, x) for x in head]), total
+        name[first] = first
+        if parent[first] != WORLD:
+            above = head[parent[first]]
+            joined = kept[above] or name[above] != above
+            name[first] = name[above] if joined else first
+    return parts.groups([name.get(x, x) for x in head])
 
 
 def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:

@@ -25,11 +25,12 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import moving_bodies
 from kinetree.dynamics.energy import base_body, mass_to_divide_by, whole_body
 from kinetree.dynamics.frames import frame_motions
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import BESIDE, Tree
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
+from kinetree.spatial.se3 import split
 
 
 @quantity("q dq -> H: 6", whole=True)
@@ -78,13 +79,7 @@ def center_of_mass_jacobian(tree: Tree) -> Array:
                [ 0.905,  0.177],
                [ 0.   ,  0.   ]])
     """
-    mass = mass_to_divide_by(tree.model)
-    bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
-
-    def column(i: int, w: Array, l: Array) -> Array:
-        return places[i].R @ bodies[i].momentum(w, l)[0] / mass
-
-    return _columns(tree, column, 3)
+    return centroidal_momentum_matrix(tree)[3:] / mass_to_divide_by(tree.model)
 
 
 @quantity("q -> A_G: 6 n", whole=True, method=False)
@@ -106,7 +101,7 @@ def centroidal_momentum_matrix(tree: Tree) -> Array:
         force = places[i].R @ f
         return np.concatenate([places[i].R @ n + cross(places[i].p - center, force), force])
 
-    return _columns(tree, column, 6)
+    return _columns(tree, column)
 
 
 @quantity("q dq -> dA_G: 6 n", whole=True, method=False)
@@ -131,12 +126,13 @@ def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
         turned = R @ (x.dn + x.Q) + cross(arm_rate, force) + cross(arm, change)
         return np.concatenate([turned, change])
 
-    return _columns(tree, column, 6)
+    return _columns(tree, column)
 
 
-def _columns(tree: Tree, column: Callable[[int, Array, Array], Array], size: int) -> Array:
-    """A matrix, (size, n), from the column of every axis (w, l) of a link i."""
-    columns: list[Any] = [zeros(size)] * tree.model.n
-    for i, d, w, l in tree.axes():
-        columns[d] = columns[d] + column(i, w, l)
-    return np.array(columns).reshape(-1, size).T
+def _columns(tree: Tree, column: Callable[[int, Array, Array], Array]) -> Array:
+    """A matrix, (6, n), from the column of every axis (w, l) of a link i."""
+    columns: list[Any] = [zeros(6)] * tree.model.n
+    for i, link in enumerate(tree.links):
+        for d, axis in () if link.parent == BESIDE else zip(link.dofs, link.A.T, strict=True):
+            columns[d] = columns[d] + column(i, *split(axis))
+    return np.array(columns).reshape(-1, 6).T

@@ -25,19 +25,18 @@ from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
-from kinetree.dynamics.frames import frame_motions
 from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.dynamics.joints.friction import refuse_load_friction
-from kinetree.dynamics.joints.springs import spring_columns, spring_energies
+from kinetree.dynamics.joints.springs import spring_columns
 from kinetree.dynamics.kinematics import tree_link_jacobians
 from kinetree.dynamics.parameters import INDEX, LINK
 from kinetree.dynamics.tree import Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of, without_constraints
-from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
+from kinetree.model.inputs import columns, coordinates, per_link, rates
 from kinetree.model.quantity import quantity
-from kinetree.scalars import Scalar, sign
+from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
@@ -172,48 +171,6 @@ def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     """Columns of friction and inertia of each motor, (n, 5)."""
     rows = ([*_friction_shapes(x.rate(dq)), x.rate(ddq)] for x in model.motors)
     return [np.outer(a, row) for a, row in zip(model.motor_matrix, rows, strict=True)]
-
-
-@quantity("q dq -> y_T: p, y_U: p", over="model", method=False)
-def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
-    """Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.
-
-    Returns:
-        y_T: regressor of the kinetic energy [J for a unit of each parameter].
-        y_U: regressor of the potential energy [J for a unit of each parameter].
-
-    Example:
-        >>> robot.compile("energy_regressor")([0.1, 0.2], [1, 0])[0].shape
-        (30,)
-    """
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    tree, g = book_tree(model, q), model.gravity[3:]
-    twists, frames = tree.twists(dq), frame_motions(tree)
-    kinetic, rotors = _with_rotors(model, tree.each(lambda _, i: _kinetic_row(*twists[i])))
-    places = [frames[i] for i in model.links]
-    falls = [-np.array([g @ x.p, *(x.R.T @ g), *zeros(6)]) for x in places]
-    rates_of = [*zip(model.joints, per_link(model, dq), strict=True)]
-    joints = [
-        _drive_row(x @ x * (joint.scale * joint.scale * _armed(joint))) for joint, x in rates_of
-    ]
-    motors = [_drive_row(x.rate(dq) * x.rate(dq)) for x in model.motors]
-    springs = spring_energies(model, q)
-    kinetic = [*kinetic, *joints, *rotors, np.zeros((1, len(springs)), int), *motors]
-    before, after = 5 * len(model.joints) + len(model.rotors), 5 * len(model.motors)
-    potential = [x for row in falls for x in row]
-    potential += [*zeros(before), *springs, *zeros(after)]
-    return _joined(kinetic, 1)[0], np.array(potential)
-
-
-def _kinetic_row(omega: Array, v: Array) -> Array:
-    """Kinetic energy of a link for a unit of each parameter, (1, 10)."""
-    row = [(m * (v @ v) + omega @ (I @ omega)) / 2 + v @ cross(omega, h) for m, h, I in UNIT_BODIES]
-    return np.array([row])
-
-
-def _drive_row(squared: Scalar) -> Array:
-    """Kinetic energy of a drive over its friction and inertia, (1, 5), from its rate squared."""
-    return np.array([[0, 0, 0, 0, squared / 2]])
 
 
 def _joined(blocks: list[Array], rows: int) -> Array:

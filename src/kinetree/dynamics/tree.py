@@ -177,15 +177,6 @@ class Tree:
             i = self.links[i].parent
         return path
 
-    def axes(self) -> list[tuple[int, int, Array, Array]]:
-        """Link, degree of freedom and axis (w, l) in {i} of every axis on the robot."""
-        return [
-            (i, d, axis[:3], axis[3:])
-            for i, link in enumerate(self.links)
-            if link.parent != BESIDE
-            for d, axis in zip(link.dofs, link.A.T, strict=True)
-        ]
-
     def outward(
         self, base: X, step: Callable[[int, TreeLink, X], X], links: Iterable[int] | None = None
     ) -> dict[int, X]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
-from kinetree.core.text import clip, counted, listing, nearest
+from kinetree.core.text import clip, counted, listing, nearest, with_known_arguments
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
 from kinetree.files.description import records
 from kinetree.files.description.friction import Friction
@@ -53,6 +53,7 @@ OTHER_ENDINGS = {  # formats of other files
 TAKEN_BY = {"arguments": "xacro", "model": "sdf"}  # options of one kind of file
 
 
+@with_known_arguments
 @typed
 def load(
     path: Pathlike,
@@ -120,6 +121,7 @@ def load(
     return _loaded(_kind_of(file.path), file)
 
 
+@with_known_arguments
 @typed
 def load_string(
     text: "str | bytes",  # in quotes: the error below says more than the type
@@ -213,7 +215,7 @@ def _kind_of(path: Pathlike) -> str:
         raise InputError(f"{place} is a folder; expected a robot file, of which it has {files}.")
     if ending not in KINDS:
         what = OTHER_ENDINGS.get(ending, f"ends with {ending!r}; if it is a robot file, rename it")
-        raise InputError(f"{place}: {what}; expected {', '.join(ROBOT_FILES)}.")
+        raise InputError(f"{place}: {what}; expected {', '.join(ROBOT_FILES)}.{_beside(place)}")
     if not os.path.lexists(place):
         seen = "" if place.is_absolute() else f" It was looked for in {os.getcwd()}."
         raise MissingFileError(f"there is no file {place}; expected a robot.{_beside(place)}{seen}")

@@ -63,11 +63,10 @@ def save(robot: Model | HasModel, path: str | Path) -> Saved:
         ModelError: the robot that is read back differs.
     """
     model, path = model_of(robot), Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"the file is {str(path)!r}; expected a name that ends with {', '.join(FORMATS)}."
-        )
-    format = FORMATS[path.suffix.lower()]
+    format = FORMATS.get(path.suffix.lower())
+    if format is None:
+        expected = f"a name that ends with {', '.join(FORMATS)}"
+        raise InputError(f"the file is {str(path)!r}; expected {expected}.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)  # of losses, which are listed
         text = WRITERS[format](model, losses="allow")
@@ -82,10 +81,8 @@ def _read_back(text: str, format: str) -> Model:
     try:
         return load_string(text).model
     except MissingPackageError as error:
-        raise MissingPackageError(
-            f"the {format} text is read back, to compare it with the robot, before the file is "
-            f"written: {error}"
-        ) from error
+        text = f"the {format} text is read back before the file is written: {error}"
+        raise MissingPackageError(text) from error
 
 
 def _difference(model: Model, again: Model) -> float:
@@ -93,19 +90,14 @@ def _difference(model: Model, again: Model) -> float:
     places = {joint.name: i for i, joint in enumerate(again.joints)}
     if missing := [joint.name for joint in model.joints if joint.name not in places]:
         raise ModelError(f"the text that is read back lacks the joints {listing(missing, 6)}.")
-    order, rng, worst = (
-        [places[joint.name] for joint in model.joints],
-        np.random.default_rng(0),
-        0.0,
-    )
-    for _ in range(POSITIONS):
-        q = random(model, rng)
+    order, rng = [places[joint.name] for joint in model.joints], np.random.default_rng(0)
+    worst = 0.0
+    for q in (random(model, rng) for _ in range(POSITIONS)):
         mine = _bodies(model, q, range(len(order)))
         theirs = _bodies(again, _position(model, again, q), order)
         for a, b in zip(mine, theirs, strict=True):
-            worst = max(
-                worst, float(np.abs(a - b).max(initial=0) / (np.abs(a).max(initial=0) or 1))
-            )
+            scale = np.abs(a).max(initial=0) or 1
+            worst = max(worst, float(np.abs(a - b).max(initial=0) / scale))
     if not worst < ROUNDING:
         raise ModelError(f"poses or inertias that are read back differ by {worst:.2g}, relative.")
     return worst

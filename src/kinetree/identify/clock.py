@@ -8,7 +8,6 @@ interpolated to even steps.
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted
 
 Samples = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
 UNEVEN_STEP = 1e-3  # of a step: times that differ by more are resampled before filtering
@@ -69,16 +68,9 @@ def evenly(samples: Samples) -> tuple[Samples, str]:
     if is_even(t):
         return samples, ""
     period = float(np.median(np.diff(t)))
-    count = round((t[-1] - t[0]) / period)
-    whole = np.rint((t - t[0]) / ((t[-1] - t[0]) / max(count, 1)))
-    if np.abs(t - t[0] - whole * period).max() < 10 * UNEVEN_STEP * period:
-        note = f"{counted(int(whole[-1]) + 1 - len(t), 'missing sample')} between others"
-        note += " interpolated"
-    else:
-        note = "steps of time are uneven; resampled"
     grid = t[0] + period * np.arange(int((t[-1] - t[0]) / period * (1 + 1e-12)) + 1)
     q, dq, ddq = (None if x is None else interpolate.CubicSpline(t, x)(grid) for x in samples[1:4])
     # joint forces step where friction changes its sign: cubics would overshoot
     tau = np.stack([np.interp(grid, t, x) for x in samples[4].T], axis=1)
     assert q is not None
-    return (grid, q, dq, ddq, tau), note
+    return (grid, q, dq, ddq, tau), "steps of time are uneven, or samples are missing: resampled"

@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.errors import InputError
-from kinetree.identify.checks import check_given_rates, check_times, named
+from kinetree.identify.checks import check_given_rates, check_times
 from kinetree.identify.clock import Samples, evenly, gaps, held_rows, is_even, take
 from kinetree.identify.rates import Rates, apply_rates, choose_rates, margin
 from kinetree.model import Model
@@ -101,14 +101,10 @@ def _filtered(model: Model, samples: Samples, rates: Rates, notes: list[str]) ->
             f"{cutoff:.3g} Hz. Record longer, or give dq and ddq."
         )
     parts.sort(key=lambda part: part[0][0])
-    columns = {x: [n for n, y in zip(model.dof_names, rates.sources, strict=True) if y == x]
-               for x in dict.fromkeys(rates.sources)}  # fmt: skip
-    own = "; ".join(f"of {named(y)} from {x}" if len(columns) > 1 else f"from {x}"
-                    for x, y in columns.items())  # fmt: skip
     notes += [*dict.fromkeys(remarks), *rates.notes]
     notes.append(
-        f"accelerations {own} by a zero-phase low-pass at {cutoff:.3g} Hz; "
-        f"{1 / cutoff:.2g} s at each end are left out"
+        f"accelerations from {' and '.join(dict.fromkeys(rates.sources))} by a zero-phase low-pass "
+        f"at {cutoff:.3g} Hz; {1 / cutoff:.2g} s at each end are left out"
     )
     if lost:
         notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")

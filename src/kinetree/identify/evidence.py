@@ -34,6 +34,10 @@ class Gain:
     phi: Array
 
 
+def _errors(left: Array) -> Array:
+    return np.sqrt((left**2).mean(axis=0))
+
+
 class Evidence:
     """Least squares of a result, and what changes of it give."""
 
@@ -51,19 +55,16 @@ class Evidence:
         self.Q, self.R = np.linalg.qr((W / self.length).reshape(-1, W.shape[-1]))
         self.beta = np.linalg.solve(self.R, self.Q.T @ y.ravel()) / self.length
         self.residual = y - W @ self.beta
-        self.before = self._errors(self.test.y - self.W_test @ self.beta)
+        self.before = _errors(self.test.y - self.W_test @ self.beta)
         self.motors = motor_dofs(self.params.robot.model)
         count = len(self.motors)
         self.chance = 0.01 / (2 * count**2 + 4 * count + 2)  # of every cause: 1 % of all
 
-    def _errors(self, left: Array) -> Array:
-        return np.sqrt((left**2).mean(axis=0))
-
     def _gain(self, left: Array, phi: Array) -> Gain | None:
         """The gain of held-out errors, (rows, n), that are left; None if it is too small."""
-        before, after = self.before, self._errors(left)
+        before, after = self.before, _errors(left)
         better = before - after >= 0.1 * before
-        better &= before > 1e-3 * self._errors(self.test.y)  # smaller errors do not matter
+        better &= before > 1e-3 * _errors(self.test.y)  # smaller errors do not matter
         if not better.any():
             return None
         k = int(np.argmax(np.where(better, (before - after) / self.sigma, 0)))
@@ -83,8 +84,8 @@ class Evidence:
         from scipy import stats
 
         beta, _ = self.refit(order, factor)
-        after = self._errors(self.train.y[:, order] - factor * (self.W_train @ beta))
-        before = self._errors(self.residual * self.sigma)
+        after = _errors(self.train.y[:, order] - factor * (self.W_train @ beta))
+        before = _errors(self.residual * self.sigma)
         share = np.clip(np.diag(self.solved.fit.noise.innovations), 0.01, 1)
         ratio = np.maximum(before, 1e-300) / np.maximum(after, 1e-300)
         likelihood = 2 * float((len(self.residual) * share * np.log(ratio)).sum())

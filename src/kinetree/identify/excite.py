@@ -79,8 +79,6 @@ def excite(
         InputError: the drives cannot hold the robot where the motion starts, or a mechanism cannot
             move there.
     """
-    if rounds < 1:
-        raise InputError(f"rounds is {rounds}; expected 1 at least.")
     model, moved, start = robot.model, robot, np.zeros(0)
     if model.constraints is not None:
         check_sufficient(model, "excite")

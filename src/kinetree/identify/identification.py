@@ -263,7 +263,7 @@ def choices_made(found: Identification) -> list[str]:
     if found.unidentified:
         lines.append(f"This recording does not determine {listing(found.unidentified, 6)}")
     if not found.physical:
-        lines.append("No possible robot fits as well as the base parameters, which `predict` uses")
+        lines.append("Predictions use the base parameters: no possible robot fits as well")
     return lines
 
 

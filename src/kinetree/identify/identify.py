@@ -1,12 +1,12 @@
 """identify: from recordings to base parameters with errors, and to a physically possible robot.
 
-The stages: samples are prepared and split (`_prepared`); cutoff, lag and friction are chosen by
-cross-validation (`select`); base parameters and shapes are fitted (`solve`); a physically possible
-robot is found (`physical`); causes of errors are tested (`diagnose`).
+The stages: samples are checked and split; cutoff, lag and friction are chosen by cross-validation
+(`select`); base parameters and shapes are fitted (`solve`); a physically possible robot is found
+(`physical`); causes of errors are tested (`diagnose`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,15 +15,15 @@ from kinetree.core.options import typed
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import in_band
-from kinetree.identify.checks import STILL_RANGE, named
+from kinetree.identify.checks import STILL_RANGE
 from kinetree.identify.diagnose import find_cause
-from kinetree.identify.gains import GainChoice, Gains, in_forces
+from kinetree.identify.gains import GainChoice, in_forces
 from kinetree.identify.identification import WORSE, Identification
 from kinetree.identify.lag import choose_lag, without_lag
 from kinetree.identify.laws import AutoChoices, FrictionChoice, chosen_laws
 from kinetree.identify.least_squares import Method
 from kinetree.identify.loads import Body
-from kinetree.identify.loops import check_closed, motor_dofs
+from kinetree.identify.loops import check_closed
 from kinetree.identify.physical import possible_robot
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rest import without_rest
@@ -40,20 +40,6 @@ from kinetree.identify.solve import Solved, solve
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.model import Model
 from kinetree.robot import Robot
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of `identify` that several stages use; report: `watch`, or nothing."""
-
-    friction: AutoChoices
-    armature: bool
-    springs: bool
-    offsets: bool | Mapping[str, bool] | None
-    method: Method
-    cutoff: float | None
-    hold_out: float
-    report: Callable[[str], None]
 
 
 @typed
@@ -74,7 +60,6 @@ def identify(
     prior: float = 1.0,
     torque_cutoff: float | None = None,
     lag: float | None = None,
-    watch: Callable[[str], None] | None = None,
 ) -> Identification:
     """Find the parameters of a robot in a recording.
 
@@ -99,41 +84,46 @@ def identify(
             pass alike before they are compared, Hz; None: five times that of the recording's
             rates, or no filter if those were recorded.
         lag: time by which measured joint forces are later than the motion, s; None: chosen.
-        watch: is called with the name of each stage.
     """
     if not 0 <= hold_out <= 0.8:
         raise InputError(f"hold_out is {hold_out}; expected a share from 0 to 0.8.")
     if not prior > 0:
         raise InputError(f"prior is {prior}; expected a number above 0, 1 by default.")
-    options = Options(
-        friction, armature, springs, offsets, method, torque_cutoff, hold_out,
-        watch or (lambda text: None),
-    )  # fmt: skip
-    simple = plain_unknowns(robot, armature, springs)
-    train, held, drive = _prepared(robot, data, test, payloads, gains, simple, options)
-    options.report("plain least squares")
+    records = [data] if isinstance(data, Recording) else list(data)
+    _check(robot, records if test is None else [*records, test], len(records))
+    simple, drive = plain_unknowns(robot, armature, springs), None
+    if gains is not False or payloads is not None:
+        records, drive = in_forces(
+            robot, records, payloads, gains, torque_cutoff,
+            armature=armature, springs=springs, method=method,
+        )  # fmt: skip
+        test = test if test is None or drive is None else drive.forces(test)
+    elif robot.model.constraints is None:
+        records, test = _best_cutoff(simple, records, test, hold_out)
+    if friction != "known":
+        records = [without_rest(robot.model, x) for x in records]
+        test = None if test is None else without_rest(robot.model, test)
+    train, held = (_thinned(x, simple, torque_cutoff) for x in _split(records, test, hold_out))
     plain = plain_fit(simple, train, torque_cutoff)
     rows = make_rows(simple, held, torque_cutoff)
     left = rows.y - rows.columns(plain.kept) @ plain.beta
     if lag is None:
-        options.report("lag of joint forces behind the motion")
         lag = choose_lag(plain, train, torque_cutoff)
-    moved = without_lag(train, lag)
-    train, held = moved, moved if held is train else without_lag(held, lag)
-    options.report("friction by cross-validation")
+    train, held = without_lag(train, lag), without_lag(held, lag)
+    held = train if hold_out == 0 and test is None else held
     laws = chosen_laws(robot.model, friction)
     choices = choose_friction(
         robot, train, laws, offsets, armature, springs, torque_cutoff, plain.sigma
     )
-    options.report("base parameters")
-    solved, choices, notes = _determined(robot, train, choices, options)
+    solved, choices, notes = _determined(
+        choices, train, method, torque_cutoff,
+        lambda laws, offsets: unknowns(robot, laws, armature, springs, offsets),
+    )  # fmt: skip
     if drive is not None:
         spread = drive.spread(solved.W, solved.rows.y, solved.fit.weights)
         fit = replace(solved.fit, covariance=solved.fit.covariance + spread)
         solved = replace(solved, fit=fit)
-    options.report("physically possible robot")
     estimate = possible_robot(solved, prior)
-    options.report("causes of errors")
     causes = find_cause(solved, held, torque_cutoff)
     result = Identification(
         Robot(solved.params.model(estimate.x)), robot, solved.params, solved.base, solved.fit,
@@ -142,42 +132,6 @@ def identify(
         torque_cutoff, lag, drive, (*train.notes, *notes),
     )  # fmt: skip
     return replace(result, physical=_robot_predicts(result, solved))
-
-
-def _prepared(
-    robot: Robot,
-    data: Recording | Sequence[Recording],
-    test: Recording | None,
-    payloads: Sequence[Body | None] | None,
-    gains: GainChoice,
-    simple: Unknowns,
-    options: Options,
-) -> tuple[Recording, Recording, Gains | None]:
-    """Moving samples in units of force, to use and to hold out, and gains of drives."""
-    records = [data] if isinstance(data, Recording) else list(data)
-    if not records:
-        raise InputError("no recording was given; expected one at least.")
-    for x in records if test is None else [*records, test]:
-        check_joints(robot.model, x)
-        check_closed(robot, x.t, x.q)
-    check_motion(robot.model, joined_recordings(records))
-    drive = None
-    if gains is not False or payloads is not None:
-        options.report("payloads and gains of drives")
-        records, drive = in_forces(
-            robot, records, payloads, gains, options.cutoff,
-            armature=options.armature, springs=options.springs, method=options.method,
-        )  # fmt: skip
-        test = test if test is None or drive is None else drive.forces(test)
-    elif robot.model.constraints is None:
-        options.report("cutoff of the rates")
-        records, test = _best_cutoff(simple, records, test, options.hold_out)
-    if options.friction != "known":
-        records = [without_rest(robot.model, x) for x in records]
-        test = None if test is None else without_rest(robot.model, test)
-    train, held = _split(records, test, options.hold_out)
-    thin = _thinned(train, simple, options.cutoff)
-    return thin, thin if held is train else _thinned(held, simple, options.cutoff), drive
 
 
 def _best_cutoff(
@@ -235,17 +189,20 @@ def check_joints(model: Model, data: Recording) -> None:
         )
 
 
-def check_motion(model: Model, data: Recording) -> None:
-    """Refuse recordings in which nothing moves, or no joint force ever changes."""
-    units = natural_units(model)
+def _check(robot: Robot, recordings: Sequence[Recording], used: int) -> None:
+    """Refuse recordings of other robots, open loops, and nothing that moves or changes."""
+    if not used:
+        raise InputError("no recording was given; expected one at least.")
+    for x in recordings:
+        check_joints(robot.model, x)
+        check_closed(robot, x.t, x.q)
+    data, units = joined_recordings(recordings[:used]), natural_units(robot.model)
     reach = np.ptp(data.q, axis=0) / np.where(units.positions, units.length, 1)
     if reach.max(initial=0) < STILL_RANGE:
-        motors = [model.dof_names[k] for k in motor_dofs(model)]
-        joints = "all joints" if len(motors) == model.n else f"the motors {named(motors)}"
         raise SingularityError(
             f"no joint moves by more than {STILL_RANGE:g} rad or {STILL_RANGE * units.length:.3g} "
-            f"m in the recording; expected a motion of {joints}. `kinetree.identify.excite` plans "
-            "one."
+            "m in the recording; expected a motion of all joints or motors. "
+            "`kinetree.identify.excite` plans one."
         )
     if not np.any(np.ptp(data.tau, axis=0)):
         raise InputError(
@@ -254,21 +211,26 @@ def check_motion(model: Model, data: Recording) -> None:
 
 
 def _determined(
-    robot: Robot, data: Recording, choices: dict[str, Choice], options: Options
+    choices: dict[str, Choice],
+    data: Recording,
+    method: Method,
+    cutoff: float | None,
+    sought: Callable[[dict[str, FrictionChoice], dict[str, bool]], Unknowns],
 ) -> tuple[Solved, dict[str, Choice], list[str]]:
     """Least squares without the laws whose shapes the recording does not determine."""
     notes = list[str]()
     while True:
-        laws: dict[str, FrictionChoice] = {name: x.friction for name, x in choices.items()}
-        offsets = {name: True for name, x in choices.items() if x.offset}
-        params = unknowns(robot, laws, options.armature, options.springs, offsets)
+        params = sought(
+            {name: x.friction for name, x in choices.items()},
+            {name: True for name, x in choices.items() if x.offset},
+        )
         shapes = [x for law in params.laws for x in choices[law.joint].shapes]
-        solved = solve(params.at(np.array(shapes)), data, options.method, options.cutoff)
+        solved = solve(params.at(np.array(shapes)), data, method, cutoff)
         if not solved.open_laws:
             return solved, choices, notes
         for law in solved.open_laws:
-            x = choices[law.joint]
-            choices = choices | {law.joint: replace(x, friction="symmetric", shapes=())}
+            own = replace(choices[law.joint], friction="symmetric", shapes=())
+            choices = choices | {law.joint: own}
             notes.append(
                 f"the recording does not determine the {law.kind} friction of {law.joint!r}: it "
                 "gets viscous and Coulomb friction. Record slow and fast motions with reversals"

@@ -16,14 +16,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import WORST_CONDITION
-from kinetree.identify.noise import (
-    Noise,
-    fit_noise,
-    leverage_of,
-    padded,
-    pieces,
-    summed_covariance,
-)
+from kinetree.identify.noise import Noise, fit_noise, leverage_of, padded, pieces, summed_covariance
 
 Method = Literal["ordinary", "weighted", "robust"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -85,12 +78,7 @@ def fit(
         )
     one = np.broadcast_to(np.asarray(forces, float), (n,))
     W, y = W / one[:, None], y / one
-    length = np.linalg.norm(W, axis=(0, 1))
-    if np.any(length == 0):
-        raise SingularityError(
-            f"column {int(np.argmin(length))} of the regressor is zero throughout the recording: "
-            "nothing excites that parameter. Record a motion that excites it."
-        )
+    length = np.maximum(np.linalg.norm(W, axis=(0, 1)), 1e-300)
     W = W / length
     triangle = np.linalg.qr(W.reshape(-1, r), mode="r")
     condition = float(np.linalg.cond(triangle))

@@ -22,7 +22,6 @@ from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
-from kinetree.identify.checks import BLOCK
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of, tree_of
@@ -161,15 +160,6 @@ def closed_motion(
         target: positions of the motors, (T, k).
         dq, ddq: (T, n); entries of the motors are used.
     """
-    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
-    found = [_closed_motion(robot, *(x[own] for x in (t, q, target, dq, ddq))) for own in parts]
-    q, dq, ddq = (np.concatenate(x) for x in zip(*found, strict=True))
-    return q, dq, ddq
-
-
-def _closed_motion(
-    robot: Robot, t: Array, q: Array, target: Array, dq: Array, ddq: Array
-) -> tuple[Array, Array, Array]:
     model, motors = robot.model, motor_dofs(robot.model)
     q, Phi = _closed(robot, q, target)
     _check_closed(model, t, Phi)

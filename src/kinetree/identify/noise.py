@@ -39,22 +39,16 @@ class Noise:
 
     def gains(self, f: Array) -> Array:
         """H, (n, k), at frequencies f, (k,), in periods per row, 0 to 0.5."""
-        found: list[Array] = []
-        for a in self.coefficients:
-            turns = np.exp(-2j * np.pi * np.outer(f, np.arange(1, len(a) + 1)))
-            found.append(1 / (1 - turns @ a))
-        return np.array(found)
+        turns = np.exp(-2j * np.pi * f)
+        return np.array([1 / np.polyval(np.r_[1, -a][::-1], turns) for a in self.coefficients])
 
     def whitened(self, x: Array) -> Array:
-        """Innovations of a stretch of rows, (k, n, ...): (k - p, n, ...), p the largest order."""
+        """Innovations of a stretch of rows, (k, n): (k - p, n), p the largest order."""
+        from scipy.signal import lfilter
+
         p = max(len(a) for a in self.coefficients)
-        found = x[p:].copy()
-        if not len(found):
-            return found
-        for j, a in enumerate(self.coefficients):
-            for k, c in enumerate(a, start=1):
-                found[:, j] -= c * x[p - k : len(x) - k, j]
-        return found
+        pairs = zip(self.coefficients, x.T, strict=True)
+        return np.stack([np.asarray(lfilter(np.r_[1, -a], 1, u))[p:] for a, u in pairs], axis=1)
 
 
 def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:

@@ -20,7 +20,6 @@ from kinetree.identify.physical import definite, inside, parameters_of, prior_ro
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import in_blocks
 from kinetree.model import WORLD
-from kinetree.present.tables import Table
 from kinetree.robot import Robot
 
 
@@ -56,27 +55,12 @@ class Payload:
     unidentified: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def _repr_html_(self) -> str:
-        centre, moments = self._centre(), self._moments()
-        row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or ["not determined"] * 3))
-        head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
-        title = f"payload on {self.frame}"
-        return Table(title, head, [row], text=0, notes=list(self.warnings)).html()
-
-    def _centre(self) -> list[float | str]:
-        """The centre of mass, without coordinates that the motion does not determine."""
-        pairs = zip(("hx", "hy", "hz"), self.com.tolist(), strict=True)
-        return ["not determined" if name in self.unidentified else x for name, x in pairs]
-
-    def _moments(self) -> list[float]:
-        """The principal moments; [] if the motion does not determine all of the inertia."""
-        known = not any(x.startswith("I") for x in self.unidentified)
-        return np.linalg.eigvalsh(self.I_com).tolist() if known else []
-
     def __str__(self) -> str:
-        centre = ", ".join(x if isinstance(x, str) else f"{x:.4f}" for x in self._centre())
-        moments = ", ".join(f"{x:.3g}" for x in self._moments())
+        pairs = zip(("hx", "hy", "hz"), self.com.tolist(), strict=True)
         open_ones = ", ".join(self.unidentified)
+        centre = ", ".join("not determined" if k in open_ones else f"{x:.4f}" for k, x in pairs)
+        known = np.linalg.eigvalsh(self.I_com).tolist() if "I" not in open_ones else []
+        moments = ", ".join(f"{x:.3g}" for x in known)
         return (
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
             f"centre ({centre}) m"

@@ -146,9 +146,8 @@ def _plausible_rates(
 
 def _cutoffs(count: int, dt: float) -> Array:
     """Cutoffs to choose from for `count` samples, Hz, a sixth of an octave apart."""
-    least, most = 10 / (count * dt), HIGHEST_CUTOFF / dt  # a tenth is left out at each end
-    if least >= most:
-        return np.array([most])
+    most = HIGHEST_CUTOFF / dt
+    least = min(10 / (count * dt), most)  # a tenth is left out at each end
     return np.geomspace(least, most, 1 + ceil(6 * np.log2(most / least)))
 
 
@@ -181,11 +180,15 @@ def _noise_floor(f: Array, power: Array, weight: Array) -> tuple[float, float]:
     level = (total[ends] - total[:-1]) / (ends - np.arange(len(f)))
     bent = level * np.sqrt(weight * weight[ends - 1])  # in the middle of the octave
     first = int(np.argmax(level * f**2))  # the rates have most of their power there
-    lowest = np.minimum.accumulate(bent[first:])
-    rises = np.flatnonzero(bent[first:] > 100 * lowest)  # a notch in the motion rises less
-    end = first + (int(rises[0]) if len(rises) else len(f) - 1 - first)
-    at = first + int(np.argmin(bent[first : end + 1]))
-    return float(f[at]), float(level[at])
+    while True:
+        lowest = np.minimum.accumulate(bent[first:])
+        rises = np.flatnonzero(bent[first:] > 100 * lowest)  # a notch in the motion rises less
+        end = first + (int(rises[0]) if len(rises) else len(f) - 1 - first)
+        at = first + int(np.argmin(bent[first : end + 1]))
+        later = np.flatnonzero(level[at + 1 :] > 30 * level[at])  # noise does not: a wide notch
+        if not len(later):
+            return float(f[at]), float(level[at])
+        first = at + 1 + int(later[-1])
 
 
 def apply_rates(model: Model, samples: Samples, rates: Rates) -> Samples:

@@ -134,11 +134,7 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
     notes = dict.fromkeys(note for x in data for note in x.notes)
     cutoff = max(cutoffs) if len(cutoffs) == len(data) else None
     return Recording(
-        np.concatenate(times),
-        **arrays,
-        cutoff=cutoff,
-        notes=tuple(notes),
-        model=data[0].model,
+        np.concatenate(times), **arrays, cutoff=cutoff, notes=tuple(notes), model=data[0].model
     )
 
 

@@ -40,10 +40,7 @@ from kinetree.identify.loops import forces_at_motors, motor_dofs
 from kinetree.model import GearedMotor, Joint, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.elements import spring_units
-from kinetree.model.friction import (
-    beyond_coefficients,
-    has_more_laws,
-)
+from kinetree.model.friction import beyond_coefficients, has_more_laws
 from kinetree.robot import Robot
 
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
@@ -293,9 +290,7 @@ def _without(friction: Friction, sought: str | None) -> Friction:
     Static friction less Coulomb friction stays as described where only the second is sought.
     """
     rest = beyond_coefficients(friction)
-    if sought == "stribeck":
-        return dataclasses.replace(rest, stribeck=None)
-    return dataclasses.replace(rest, sigmoid=None) if sought == "sigmoid" else rest
+    return rest if sought is None else dataclasses.replace(rest, **{sought: None})
 
 
 @typed
@@ -333,10 +328,9 @@ def unknowns(
             "recording; expected a law."
         )
     listed, layout = parameter_list(model), ParameterLayout(len(model.links))
-    columns: list[Column] = []
-    for k, x in enumerate(listed):
-        if x.group == "link":
-            columns.append((str(x), LINK_UNITS[x.kind[0]], [k]))
+    columns: list[Column] = [
+        (str(x), LINK_UNITS[x.kind[0]], [k]) for k, x in enumerate(listed) if x.group == "link"
+    ]
     driven, motors = {rotor.joint for rotor in model.rotors}, motor_dofs(model)
     for i, joint in enumerate(model.joints):
         if joint.type in SCREW_TYPES:

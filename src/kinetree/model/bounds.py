@@ -138,17 +138,6 @@ def curve_force(curve: Curve, speed: Scalar) -> Any:
     return value
 
 
-def curve_slope(curve: Curve, speed: Scalar) -> Any:
-    """Slope of a torque-speed curve at a speed >= 0, on any scalar; 0 beyond the last speed.
-
-    At a corner it is that of the piece above.
-    """
-    value: Any = 0
-    for (v0, f0), (v1, f1) in reversed(list(pairwise(curve))):
-        value = where(v1 - speed, (f1 - f0) / (v1 - v0), value)
-    return value
-
-
 def curve_values(curve: Curve, speed: Array) -> Array:
     """Forces of a torque-speed curve at speeds, as an array; below 0 that at standstill."""
     speeds, forces = np.array(curve).T

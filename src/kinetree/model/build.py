@@ -165,20 +165,12 @@ def _moving(
 
 def outward(description: RobotDescription) -> list[JointDescription]:
     """The joints in the order of the source, moved back only where a parent must come first."""
-    children = {joint.child for joint in description.joints}
-    placed = {link.name for link in description.links} - children
-    order: list[JointDescription] = []
-    waiting: dict[str, list[JointDescription]] = {}
-    for joint in description.joints:
-        ready = [joint]
-        if joint.parent not in placed:
-            waiting.setdefault(joint.parent, []).append(joint)
-            continue
-        while ready:
-            current = ready.pop(0)
-            order.append(current)
-            placed.add(current.child)
-            ready += waiting.pop(current.child, [])
+    waiting, order = list(description.joints), list[JointDescription]()
+    placed = {link.name for link in description.links} - {joint.child for joint in waiting}
+    while waiting:
+        first = next(k for k, x in enumerate(waiting) if x.parent in placed)
+        order.append(waiting.pop(first))
+        placed.add(order[-1].child)
     return order
 
 

@@ -32,10 +32,6 @@ def tree_of(model: Model) -> Model:
     return model.replace(constraints=None, warnings=kept)
 
 
-class NoConstraintsError(ModelError, AttributeError):
-    """A property of constraints of a robot without any, for which `hasattr` is then False."""
-
-
 def without_constraints(model: Model, what: str, instead: str = "") -> Model:
     """The model itself; raise ModelError if it has constraints, which `what` cannot honour."""
     if model.constraints is not None:
@@ -49,10 +45,10 @@ def without_constraints(model: Model, what: str, instead: str = "") -> Model:
 
 
 def constraints_of(model: Model, what: str) -> Constraints:
-    """The constraints of a model; raise NoConstraintsError if it has none."""
+    """The constraints of a model; raise ModelError if it has none."""
     constraints = model.constraints
     if constraints is None:
-        raise NoConstraintsError(
+        raise ModelError(
             f"{what} needs a robot with constraints, and {model.name!r} has none. Add some with "
             "robot.constrained({name: kt.constraints.Loop(...)})."
         )

@@ -7,7 +7,7 @@ joints that move by themselves alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -30,10 +30,8 @@ from kinetree.model.friction import checked_friction, is_zero
 from kinetree.model.joint import Joint, check_one_dof, is_plain
 from kinetree.scalars import Scalar
 
-SAME = (  # fields of an actuator that are those of its record
-    *("gain", "bias", "dynamics", "time_constant", "delay", "early"),
-    *("control_range", "force_range", "activation_range"),
-)
+# fields of an actuator that are those of its record
+SAME = tuple(x.name for x in fields(Actuator) if x.name not in ("joints", "points"))
 DEPENDENT = 1e-9  # share of a row of N left by the rows before it; rounding leaves 1e-15
 Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
 
@@ -213,9 +211,8 @@ def _place(
             shift = shift + coefficient * joint.offset
         arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
-    numbers = {x: tuple(getattr(joint, x)[0] for joint in arms) for x in ("coords", "dofs")}
-    named = {"joints": tuple(joint.name for joint in arms), "arms": tuple(arms.values())}
-    return {**named, **numbers}, shift
+    place = {x: tuple(getattr(joint, x)[0] for joint in arms) for x in ("coords", "dofs")}
+    return {"joints": tuple(x.name for x in arms), "arms": tuple(arms.values()), **place}, shift
 
 
 def _path_points(owner: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:

@@ -150,37 +150,30 @@ def is_plain(x: Any, number: float) -> bool:
 
 def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
     """One joint per moving link; q and dq are numbered in order, mimic joints share numbers."""
-    coords, dofs = _numbers(described, COORDINATES), _numbers(described, RATES)
+    numbers: dict[str, dict[str, tuple[int, ...]]] = {}  # of joints that move by themselves
+    sizes = {"coords": 0, "dofs": 0}
+    for x in described:
+        if x.mimic is None:
+            numbers[x.name] = {}
+            for entries, parts in (("coords", COORDINATES), ("dofs", RATES)):
+                first, size = sizes[entries], len(parts.get(x.type, "1"))
+                numbers[x.name][entries] = tuple(range(first, first + size))
+                sizes[entries] += size
     by_name = {joint.name: joint for joint in described}
-    return tuple(_joint(joint, by_name, coords, dofs) for joint in described)
-
-
-def _numbers(
-    described: Sequence[JointDescription], parts: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[int, ...]]:
-    """Entries of q or of dq of every joint that moves by itself."""
-    numbers, first = dict[str, tuple[int, ...]](), 0
-    for joint in described:
-        if joint.mimic is None:
-            size = len(parts.get(joint.type, "1"))
-            numbers[joint.name] = tuple(range(first, first + size))
-            first += size
-    return numbers
+    return tuple(_joint(joint, by_name, numbers) for joint in described)
 
 
 def _joint(
     joint: JointDescription,
     by_name: Mapping[str, JointDescription],
-    coords: Mapping[str, tuple[int, ...]],
-    dofs: Mapping[str, tuple[int, ...]],
+    numbers: Mapping[str, Mapping[str, tuple[int, ...]]],
 ) -> Joint:
     source, scale, offset = resolve_mimic(joint, by_name)
     _check_force(joint)
     return Joint(
         name=intern(joint.name),  # machine code knows a name by its address, see engine/call/named
         type=joint.type,
-        coords=coords[source],
-        dofs=dofs[source],
+        **numbers[source],
         screw=_screw(joint) if joint.type in SCREW_TYPES else None,
         scale=scale,
         offset=joint.offset if joint.mimic is None else offset + joint.offset,

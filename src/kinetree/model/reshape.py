@@ -248,8 +248,6 @@ def attach(
             f"Pass a prefix for the attached robot, such as prefix='{other.name}/'."
         )
     base, name = f"{prefix}{other.base_name}", f"{prefix}{other.base_name}/fixed"
-    while f"joint {name!r}" in _named_parts(ours) | _named_parts(theirs):
-        name += "'"
     weld = _weld(name, model.names[place.link], base, place.T_if)
     shapes = (*ours.collisions.shapes, *theirs.collisions.shapes)
     lists = ("links", "frames", "notes", "warnings")

@@ -7,6 +7,7 @@ robot in the module of their subject, METHODS, imported when first used: a metho
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kinetree.core.text import with_known_arguments
 from kinetree.errors import visible
 from kinetree.present.display import shown_or
 from kinetree.robot.kernels import Kernels
@@ -37,7 +38,8 @@ class Method:
 
     def __get__(self, robot: Any, kind: type) -> Any:
         function = getattr(import_module(f"kinetree.{self.module}"), self.name)
-        setattr(Robot, self.name, function)  # further accesses are those of any method
+        # further accesses are those of any method
+        setattr(Robot, self.name, with_known_arguments(function))
         return getattr(kind if robot is None else robot, self.name)
 
 

@@ -37,8 +37,6 @@ class RobotCore:
 
         def __getattr__(self, name: str) -> Any:
             """Raise an error that names ours for an attribute that another library has."""
-            if hasattr(type(self), name):  # a property whose error is an AttributeError
-                return object.__getattribute__(self, name)
             from kinetree.core.foreign_names import UnknownAttributeError
 
             model = self.__dict__.get("model")  # not there while a copy is being made

@@ -1,6 +1,7 @@
 """scene: everything of a robot that can be drawn, from its joints, its masses and its file."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from kinetree.views.bodies import (
 )
 from kinetree.views.contacts import contact_shapes, ground_shapes
 from kinetree.views.loops import loop_shapes
-from kinetree.views.shapes import Scene
+from kinetree.views.shapes import Scene, Shape
 from kinetree.views.visuals import Visual, read_visuals, visual_shapes, visual_source
 
 
@@ -49,8 +50,16 @@ def scene(
     shapes += [*contact_shapes(model, girth(model, extent)), *ground_shapes(model, extent)]
     shapes += [*inertia_shapes(model, extent), *frame_shapes(model, extent)]
     visuals, remarks = _visuals_of(robot, source, folder)
-    shapes += visual_shapes(model, visuals)
+    drawn = [*visual_shapes(model, visuals)]
+    shapes += drawn + (without_visuals(model, shapes, drawn) if drawn else [])
     return Scene(model.name, extent, tuple(shapes), remarks)
+
+
+def without_visuals(model: Model, shapes: list[Shape], drawn: list[Shape]) -> list[Shape]:
+    """Bodies of the links with mass that the file does not draw, beside its visuals."""
+    seen = {shape.link for shape in drawn}
+    bare = [i for i in model.links if i not in seen and float(model.m[i]) > 0]
+    return [replace(x, group="visual") for x in shapes if x.group == "body" and x.link in bare]
 
 
 def numeric_model(robot: Robot | Model) -> Model:

@@ -13,7 +13,9 @@ from kinetree.model import WORLD, Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.parts import link_meshes, parts_of
+from kinetree.views.raster import corner_normals
 from kinetree.views.scene import check_motion_of, numeric_model, scene
+from kinetree.views.shapes import TriangleMesh
 
 TIME = "time"  # name of the timeline
 ROBOT = "robot"
@@ -47,8 +49,11 @@ def rerun(
     stream.log(ROBOT, rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     names = _link_names(model)
     for link, k, vertices, triangles, colour in link_meshes(_parts(robot)):
+        corners, normals = vertices[triangles], corner_normals(TriangleMesh(vertices, triangles))
         mesh = rr.Mesh3D(
-            vertex_positions=vertices, triangle_indices=triangles, albedo_factor=colour
+            vertex_positions=corners.reshape(-1, 3),
+            vertex_normals=normals.reshape(-1, 3),
+            albedo_factor=colour,
         )
         stream.log([ROBOT, names[link], str(k)], mesh, static=True)
     times = [rr.TimeColumn(TIME, duration=np.asarray(motion.t, float))]
@@ -61,6 +66,7 @@ def rerun(
     for place, x in series(robot, motion):
         columns = rr.Scalars.columns(scalars=x)
         rr.send_columns(rr.new_entity_path(list(place)), times, columns, recording=stream)
+    rr.send_blueprint(_blueprint(motion), recording=stream)
     stream.flush()
     if path is not None:
         stream.disconnect()
@@ -81,6 +87,16 @@ def series(robot: Robot, motion: Trajectory) -> Iterator[tuple[tuple[str, str], 
         yield ("energy", name), x
     for name, force in motion.meta.get("contact_forces", {}).items():
         yield ("contact force", name), np.linalg.norm(np.asarray(force, float), axis=-1)
+
+
+def _blueprint(motion: Trajectory) -> Any:
+    """The robot beside its series."""
+    import rerun.blueprint as rrb
+
+    touches = "contact_forces" in motion.meta
+    names = ["q", "tau" if motion.tau is not None else "dq", "energy"]
+    series = [rrb.TimeSeriesView(origin=x, name=x) for x in names + ["contact force"] * touches]
+    return rrb.Blueprint(rrb.Horizontal(rrb.Spatial3DView(origin="/"), rrb.Vertical(*series)))
 
 
 def _parts(robot: Robot) -> Any:

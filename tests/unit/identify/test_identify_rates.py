@@ -59,3 +59,10 @@ def test_noise_of_joints_at_rest_does_not_choose_the_cutoff():
     alone = make_recording(ROBOT, MOTION.t, q, ROBOT.inverse_dynamics(q, MOTION.dq * own, 0 * q))
     all_move = made(2e-5, 10.0)
     assert 0.5 < alone.cutoff / all_move.cutoff < 2
+
+
+def test_a_notch_between_harmonics_is_not_the_end_of_the_motion():
+    t = np.arange(0, 30, 0.005)
+    slow, fast = (np.sin(2 * np.pi * f * t)[:, None] for f in (0.1, 0.8))
+    q = (slow + 0.02 * fast) * np.ones(3) + 1e-6 * RNG.normal(size=(len(t), 3))
+    assert make_recording(ROBOT, t, q, 0 * q + fast).cutoff > 1.0

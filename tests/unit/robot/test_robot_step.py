@@ -120,7 +120,7 @@ def test_free_parameters_are_those_of_a_simulation(method):
 
 def test_out_has_an_array_for_each_result():
     robot = ROBOTS["arm"].with_actuators(
-        {"servo": kt.joints.Actuator.integrated_velocity("shoulder", 9.0)}
+        {"servo": kt.joints.Actuator({"shoulder": 1}, (9, 0, 0), (0, -9, 0), "integrator")}
     )
     q, dq, tau = state(robot)
     two, three = (np.empty(2), np.empty(2)), (np.empty(2), np.empty(2), np.empty(1))

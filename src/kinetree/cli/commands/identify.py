@@ -125,7 +125,7 @@ def run(
             described, [read(name) for name in data],
             test=None if test is None else read(str(test)), hold_out=share,
             method=method, friction=laws, armature=armature, offsets=offsets, payloads=loads,
-            gains=drives, lag=lag, prior=prior, torque_cutoff=torque_cutoff, watch=progress,
+            gains=drives, lag=lag, prior=prior, torque_cutoff=torque_cutoff,
         )  # fmt: skip
     write = to_urdf if output.suffix.lower() == ".urdf" else to_mjcf
     output.write_text(write(result.robot), encoding="utf-8", newline="\n")

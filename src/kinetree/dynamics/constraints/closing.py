@@ -114,12 +114,8 @@ def unclosed(model: Model, constraints: Constraints, best: Closed, keep: Sequenc
     owner, name = constraints.owner(row), constraints.row_names[row]
     start = f"the constraints of {model.name!r} cannot be closed from this position{kept}: "
     if not np.isfinite(best.Phi[row]):
-        return (
-            f"{start}the frames of constraint {owner!r} are turned by half a turn from one another "
-            f"(row {name!r}). Turn one of the frames, or start elsewhere."
-        )
+        return f"{start}the frames of {owner!r} are turned by half a turn from one another."
     return (
         f"{start}constraint {owner!r} stays open by {abs(best.Phi[row]):.3g} (row {name!r}, rad or "
-        "m). Start nearer to a closed position"
-        + (", or keep fewer joints." if keep else ", or check lengths and frames.")
+        f"m). Start nearer to a closed position{', or keep fewer joints' if keep else ''}."
     )

@@ -44,7 +44,6 @@ from kinetree.dynamics.constraints.solve import (
     one_or_nan,
     solve_general,
     symmetric_product,
-    times,
 )
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.mass_matrix import mass_matrix
@@ -178,10 +177,10 @@ class Kkt:
             parts = dict(zip(rows, lam, strict=True))
         else:
             K = eliminated_rows(self.M, self.all.J[others])[1]
-            cross = times(K, self.Y.T)  # K M^-1 J^T
+            cross = K @ self.Y.T  # K M^-1 J^T
             X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
             one = np.eye(len(rows), dtype=int)
-            Z = Proximal(one + times(X.T, X), [1.0] * len(rows), names)
+            Z = Proximal(one + X.T @ X, [1.0] * len(rows), names)
             share = Z.solve(lam)
             parts = dict(zip([*rows, *others], [*share, *(X @ share)], strict=True))
         return np.array([parts.get(row, 0) for row in range(m)])

@@ -118,7 +118,7 @@ class Proximal:
         """X after a number of proximal steps."""
         x = solve(self.factor, b)
         for _ in range(count - 1):
-            x = x + solve(self.factor, b - times(self.A, x))
+            x = x + solve(self.factor, b - self.A @ x)
         return x
 
     def reached(self, b: Array) -> Array:
@@ -187,13 +187,6 @@ def entries(row: Array) -> Column:
         places = row.nonzero()[0]
         return dict(zip(places.tolist(), row[places].tolist(), strict=True))
     return {d: x for d, x in enumerate(row.tolist()) if not is_zero(x)}
-
-
-def times(A: Array, X: Array) -> Array:
-    """A X, for X (k,) or (k, c), without the exact zeros, of which many loops have many."""
-    rows, columns = [entries(row) for row in A], [entries(x) for x in np.atleast_2d(X.T)]
-    made = [[product(row, x) for x in columns] for row in rows]
-    return np.array(made, dtype=object).reshape(len(A), *X.shape[1:])
 
 
 def symmetric_product(B: Array, C: Array) -> Array:

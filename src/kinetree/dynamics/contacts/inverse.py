@@ -8,16 +8,16 @@ with tau zero in the rows without a motor (a free base), f_k in the cone |f_t| <
 contact, and e zero where there is a motor. e is what is missing. The forces are those that
 
     first minimise  e^T M_u^-1 e           M_u: the block of M of the rows without motor
-    then            |f|^2 + effort |tau|^2
+    then            |f|^2
 
 M_u^-1 weighs moments and forces of a base as Gauss' principle does: the result does not depend on
 where the frame of the base is. With x = (f_n, f_t / mu) each cone is that of Lorentz, x_0 >= |x_1|,
 also for mu = 0.
 
 The solver of a step (impulses.py) finds them: the base, of mass M_u, is pulled by -r and held by
-contacts with soft pads, whose softness SOFT is the weight of |f|^2. Joints with motors have the
-mass 1 / (SOFT effort). What the pads give way is added to the pull, and the forces of the second
-solution make the motion to SOFT^2 of r (the method of multipliers).
+contacts with soft pads, whose softness SOFT is the weight of |f|^2. What the pads give way is added
+to the pull, and the forces of the second solution make the motion to SOFT^2 of r (the method of
+multipliers).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,6 @@ from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.rows import TINY, LorentzRow, Seat
-from kinetree.dynamics.task_space import not_negative
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -48,10 +47,10 @@ from kinetree.model.quantity import Make, at_state, quantity
 from kinetree.model.units import units
 from kinetree.present.tables import text_table
 from kinetree.scalars import Scalar, maximum, sqrt, where
-from kinetree.spatial.matrices import factor, solve, solve_inward
+from kinetree.spatial.matrices import Factor, factor, solve, solve_inward
 
 NAME = "contact_inverse_dynamics"
-ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
+ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated")
 NO_MOTION = 1e-6  # m/s^2 of the whole robot, below which nothing is missing
 MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
 MIN_EXCESS = 1e-6  # N, that a message names
@@ -68,7 +67,7 @@ class GroundForces:
 
     Args:
         model: the robot.
-        arguments: q, dq, ddq, F_ext, contacts (1 and 0 for each), actuated and effort.
+        arguments: q, dq, ddq, F_ext, contacts (1 and 0 for each) and actuated.
         tau: joint forces, shape (..., n), N m or N; 0 in rows without a motor.
         forces: of the ground onto each contact, in {s}, shape (..., c, 3), N.
         residual: generalised forces that are missing, shape (..., n), N m or N; 0 in rows with a
@@ -185,47 +184,36 @@ def touching_mask(model: Model, contacts: Any) -> Any:
     return mask
 
 
-def checked_effort(model: Model, actuated: Sequence[str] | None, effort: float) -> float | None:
-    """The weight of |tau|^2, None if it is 0; raise InputError if nothing decides the forces."""
-    weight = not_negative(effort, "effort")
-    if weight == 0 and len(motors_of(model, actuated)) == model.n:
-        raise InputError(
-            f"all degrees of freedom of {model.name!r} have motors, which make every motion "
-            "without contact forces. Name those with a motor with actuated=[...], or give effort, "
-            "the weight of the joint forces beside the contact forces."
-        )
-    return weight or None
-
-
 def motors_of(model: Model, actuated: Sequence[str] | None = None) -> tuple[int, ...]:
     """Degrees of freedom with a motor: those named, or moved by actuators, or of no free joint."""
+    rows = motor_rows(model, actuated)
     if actuated is None and model.actuators:
-        return tuple(sorted({d for x in model.actuators for d in x.dofs}))
-    return motor_rows(model, actuated)
+        rows = tuple(sorted({d for x in model.actuators for d in x.dofs}))
+    if len(rows) == model.n:
+        raise InputError(
+            f"all degrees of freedom of {model.name!r} have motors, which make every motion "
+            "without contact forces. Name those with a motor with actuated=[...]."
+        )
+    return rows
 
 
-def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) -> Make:
+def contact_maker(motors: Sequence[int] | None = None) -> Make:
     """Trace the forces of q, dq, ddq and touching.
 
     Args:
         motors: degrees of freedom with a motor; None: those of `motors_of`.
-        effort: the weight of |tau|^2 is the last argument.
     """
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
         contacts = contacts_of_model(model, NAME)
         rows = motors_of(model) if motors is None else motors
-        if not effort and len(rows) == model.n:
-            checked_effort(model, [model.dof_names[k] for k in rows], 0)
         lean = lean_model(model, regrouped=regrouped)
         places = lean_places(lean)
 
-        def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
-            tree = lean_tree(lean, q, *(more[:-1] if effort else more))
-            return contact_inverse_dynamics(
-                tree, touches(tree, places), rows, (dq, ddq), touching,
-                friction=contacts.frictions, effort=more[-1] if effort else None,
-            )  # fmt: skip
+        def function(q: Array, dq: Array, ddq: Array, touching: Array, *F_ext: Any) -> ContactTerms:
+            tree = lean_tree(lean, q, *F_ext)
+            points, mu = touches(tree, places), contacts.frictions
+            return contact_inverse_dynamics(tree, points, rows, (dq, ddq), touching, friction=mu)
 
         return function
 
@@ -249,7 +237,6 @@ def contact_inverse_dynamics(
     touching: Array,
     *,
     friction: Sequence[Scalar],
-    effort: Scalar | None = None,
 ) -> ContactTerms:
     """Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.
 
@@ -268,14 +255,13 @@ def contact_inverse_dynamics(
         array([[ 0.  ,  0.  , 58.86]])
     """
     # points: the contacts. motors: degrees of freedom with a motor. motion: dq and ddq. touching: 1
-    # for a contact that may push, else 0. friction: mu of each contact. effort: weight of |tau|^2
-    # beside |f|^2, 1/m^2; None: 0
+    # for a contact that may push, else 0. friction: mu of each contact
     n, bare = tree.model.n, [k for k in range(tree.model.n) if k not in motors]
     r = inverse_dynamics(tree, *motion)
     J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 c, n)
     M_u = mass_matrix(tree)[np.ix_(bare, bare)]
     mass = factor(M_u, None)
-    f, optimality = _forces(J, r, M_u, (bare, motors), friction, effort)
+    f, optimality = _forces(J[:, bare], r[bare], M_u, friction)
     f = f * np.repeat(touching, 3)
     missing = r - J.T @ f
     residual = np.array([missing[k] if k in bare else 0 for k in range(n)])
@@ -292,42 +278,27 @@ def contact_inverse_dynamics(
     return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
 
 
-def _forces(
-    J: Array,
-    r: Array,
-    M_u: Array,
-    dofs: tuple[Sequence[int], Sequence[int]],
-    friction: Sequence[Scalar],
-    effort: Scalar | None,
-) -> tuple[Array, Scalar]:
+def _forces(J: Array, pull: Array, M: Array, friction: Sequence[Scalar]) -> tuple[Array, Scalar]:
     """Contact forces along the axes of the contacts, (3 c,), and the residual of the solver.
 
-    dofs: without and with a motor.
+    J, pull, M: of the rows without a motor.
     """
-    (bare, motors), mu = dofs, np.array([1, 1, 1] * len(friction), object)
+    mu = np.array([1, 1, 1] * len(friction), object)
     mu[1::3] = mu[2::3] = list(friction)
-    X, u = J[:, bare] * mu[:, None], len(bare)
-    soft = sum(_responses(M_u, X)) * (SOFT / len(X)) + TINY if bare else 1
-    M, pull = M_u, r[bare]
-    if effort is not None:
-        X = np.concatenate([X, J[:, motors] * mu[:, None]], axis=1)
-        M = np.zeros((u + len(motors),) * 2, object)
-        M[:u, :u] = M_u
-        M[range(u, len(M)), range(u, len(M))] = 1 / (soft * effort)
-        pull = np.concatenate([pull, r[list(motors)]])
-    sizes = [x + soft for x in _responses(M, X)]
+    X, mass = J * mu[:, None], factor(M, None)
+    own = _responses(mass, X)
+    soft = sum(own) * (SOFT / len(X)) + TINY
+    sizes = [x + soft for x in own]
     rows = [
         LorentzRow(Seat(k, size=3), np.array([sum(sizes[k : k + 3]), soft, soft * m * m]))
         for k, m in zip(range(0, len(X), 3), friction, strict=True)
     ]
-    mass, x, optimality = factor(M, None), np.zeros(len(X), int), 0
-    wanted = pull
+    x, optimality, wanted = np.zeros(len(X), int), 0, pull
     for _ in range(MULTIPLIERS):
         problem = Problem(Response(M, mass, J=X), rows, -(X @ solve(mass, wanted)))
         solution = solve_rows(problem, tolerance=EXACT, fine=EXACT)
         x, optimality = solution.impulses, solution.residual
-        missing = pull - X.T @ x
-        wanted = wanted + np.array([y if k < u else 0 for k, y in enumerate(missing)])
+        wanted = wanted + pull - X.T @ x
     return x * mu, optimality
 
 
@@ -341,7 +312,6 @@ def contact_inverse_dynamics_at_state(
     *,
     contacts: Sequence[str] | ArrayLike | None = None,
     actuated: Sequence[str] | None = None,
-    effort: float = 0,
 ) -> GroundForces:
     """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
 
@@ -355,24 +325,23 @@ def contact_inverse_dynamics_at_state(
             None: all.
         actuated: names of the degrees of freedom with a motor; None: those that actuators move, or
             without actuators all but free joints.
-        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
     """
     known = contacts_of_model(model, NAME)
     state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
     mask = touching_mask(model, contacts)
-    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
+    motors = motors_of(model, actuated)
     tree = book_tree(model, state[0], F_ext)
     points = touches(tree, book_places(model))
     terms = contact_inverse_dynamics(
-        tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
+        tree, points, motors, state[1:], mask, friction=known.frictions
     )
-    arguments = (*state, F_ext, mask, actuated, effort)
+    arguments = (*state, F_ext, mask, actuated)
     return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
 
 
-def _responses(M: Array, X: Array) -> list[Scalar]:
+def _responses(mass: Factor, X: Array) -> list[Scalar]:
     """The diagonal of X M^-1 X^T."""
-    Y, over_D = eliminated_rows(factor(M, None), X)
+    Y, over_D = eliminated_rows(mass, X)
     return [sum(a * b) for a, b in zip(Y, over_D, strict=True)]
 
 

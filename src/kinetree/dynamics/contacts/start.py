@@ -1,7 +1,5 @@
 """Positions in which a robot stands on the ground, and checks of the position it starts in."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
@@ -30,19 +28,12 @@ def check_gaps(model: Model, gaps: Array) -> None:
     if not inside.any():
         return
     *rollout, worst = (int(x) for x in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
-    names = contacts_of_model(model, "check_gaps").names
+    name = contacts_of_model(model, "check_gaps").names[worst]
     where = f" of rollout {rollout}" if rollout else ""
-    others = int(inside.sum()) - 1
-    more = f", and {others} more contacts are inside too" if others else ""
-    way = (
-        "kt.contacts.on_ground(robot, q0) raises the robot until it stands"
-        if free_base(model)
-        else ""
-    )
     raise InputError(
-        f"q0 puts contact {names[worst]!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the "
-        f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
-        f"{way or 'Change it'}, or move the ground: robot.with_contacts(feet, ground)."
+        f"q0 puts contact {name!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the ground "
+        f"({int(inside.sum())} contacts are inside); expected {DEEPEST_START:g} m at most. "
+        "kt.contacts.on_ground(robot, q0) raises a robot on a free base until it stands."
     )
 
 
@@ -84,25 +75,11 @@ def on_ground(robot: Model | HasModel, q: StateLike, gap: float = 0.0) -> Array:
             f"on_ground needs a robot whose base is on a free joint, and that of {model.name!r} is "
             f"not. Load it with {argument('floating', True)}, or choose q so that it stands."
         )
-    return raised(
-        lambda x: float(np.min(start_gaps(ground, *_touching(model, x)))),
-        np.array(coordinates(model, q), float),
-        height,
-        gap,
-    )
-
-
-def _touching(model: Model, q: Array) -> tuple[Array, Array]:
-    points, gaps, _ = contact_points(model, q)
-    return np.asarray(points, float), np.asarray(gaps, float)
-
-
-def raised(lowest: Callable[[Array], float], q: Array, height: int, gap: float = 0.0) -> Array:
-    """q with entry `height` changed until the lowest gap is `gap`."""
-    error = 0.0
+    q, error = np.array(coordinates(model, q), float), 0.0
     for _ in range(MAX_SHIFTS):
-        error = gap - lowest(q)
-        q = np.array([x + error if k == height else x for k, x in enumerate(q)])
+        points, gaps, _ = (np.asarray(x, float) for x in contact_points(model, q))
+        error = gap - float(np.min(start_gaps(ground, points, gaps)))
+        q[height] += error
         if abs(error) < EXACT:
             return q
     if abs(error) < STANDING:

@@ -29,7 +29,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive
 from kinetree.model import JointActuator, Model
-from kinetree.model.bounds import curve_force, curve_slope, standing_limit
+from kinetree.model.bounds import curve_force, standing_limit
 from kinetree.model.joint import is_plain
 from kinetree.scalars import Scalar, exp, maximum, minimum, where
 from kinetree.spatial.matrices import is_zero
@@ -220,11 +220,7 @@ def limited_drives(model: Model) -> dict[int, Drive]:
 def drive_forces(model: Model, dq: Array, tau: Array) -> Array:
     """Joint forces within the peaks and torque-speed curves of the drives, (n,)."""
     limited = limited_drives(model)
-    ranges = {d: _drive_range(drive, dq[d]) for d, drive in limited.items()}
-    parts = [
-        minimum(maximum(x, ranges[d][0]), ranges[d][1]) if d in ranges else x
-        for d, x in enumerate(tau)
-    ]
+    parts = [_limited(limited[d], dq[d], x) if d in limited else x for d, x in enumerate(tau)]
     return np.array(parts) if limited else tau
 
 
@@ -234,19 +230,20 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
     Where a drive limits the force tau, the slope is that of the limit: 0, or along the falling part
     of a torque-speed curve that of its piece at the present rate, which damps.
     """
+    from kinetree.spatial.duals import Dual, dual
+
     limited = limited_drives(model)
-    curved = [d for d, x in limited.items() if x.curve is not None]
-    if not limited or (gains is None and not curved):
+    if not limited or (gains is None and all(x.curve is None for x in limited.values())):
         return gains
     gains = Gains(no_gains(model.n), no_gains(model.n)) if gains is None else gains
     kp, kd, apart = gains.kp.copy(), gains.kd.copy(), list[Any]()
     for d, drive in limited.items():
-        free = _within(tau[d], _drive_range(drive, dq[d]))
+        free = dual(_limited(drive, dq[d], Dual(tau[d], 1))).slope
         for matrix in (kp, kd):
             matrix[d] = [_product(x, free) for x in matrix[d]]
             apart += [*matrix[d, :d], *matrix[d, d + 1 :]]
-    for d in curved:
-        kd[d, d] = kd[d, d] + _curve_damping(limited[d], dq[d], tau[d])
+        if drive.curve is not None:
+            kd[d, d] = kd[d, d] - dual(_limited(drive, Dual(dq[d], 1), tau[d])).slope
     return Gains(kp, kd, symmetric=gains.symmetric and all(map(is_zero, apart)))
 
 
@@ -308,29 +305,14 @@ def _next(x: JointActuator, u: Scalar, a: Scalar, h: Scalar) -> Any:
     return clamped(a + rate * factor, x.activation_range)
 
 
-def _drive_range(drive: Drive, dq: Scalar) -> tuple[Any, Any]:
-    """Least and most force of a drive at a rate."""
-    box = standing_limit(drive)
-    if drive.curve is None:
-        return -box, box
-    curve = tuple(drive.curve)
-    ahead, behind = (curve_force(curve, maximum(x, 0)) for x in (dq, -dq))
-    return -minimum(behind, box), minimum(ahead, box)
-
-
-def _curve_damping(drive: Drive, dq: Scalar, tau: Scalar) -> Any:
-    """-d force/d dq of a drive whose torque-speed curve limits the force; 0 where it does not.
-
-    At standstill it is that of the direction in which tau pushes.
-    """
-    assert drive.curve is not None
-    curve, box, sides = tuple(drive.curve), standing_limit(drive), list[Any]()
-    for speed in (dq, -dq):
-        along = maximum(speed, 0)
-        damping = where(curve_force(curve, along) - box, 0, -curve_slope(curve, along))
-        sides.append(where(-speed, 0, damping))
-    least, most = _drive_range(drive, dq)
-    return where(most - tau, where(tau - least, 0, sides[1]), sides[0])
+def _limited(drive: Drive, dq: Any, tau: Any) -> Any:
+    """The force tau within the limits of a drive at a rate; dq or tau may be a dual number."""
+    box, curve = standing_limit(drive), drive.curve
+    if curve is None:
+        return minimum(maximum(tau, -box), box)
+    # the order decides the slope where both are equal: that of the curve
+    ahead, behind = (minimum(box, curve_force(curve, maximum(0, x))) for x in (dq, -dq))
+    return minimum(maximum(tau, -behind), ahead)
 
 
 def _within(x: Scalar, limits: tuple[Any, Any]) -> Any:

@@ -79,25 +79,25 @@ def random(model: Model, rng: "np.random.Generator") -> Array:
         model: the robot.
         rng: a NumPy generator.
     """
-    q = np.zeros(model.nq)
-    for joint in model.leaders:
-        coords = list(joint.coords)
-        if joint.type in (SPHERICAL, FREE):
-            turn = rng.normal(size=4)
-            q[coords[:4]] = turn / length(turn)
-            q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
-        else:
-            q[coords] = rng.uniform(*position_range(joint))
-    return q
+    return random_positions(model, rng, 1)[0]
 
 
 def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Array:
     """Random positions, (count, nq): those of `count` calls of `random`."""
     leaders = model.leaders
-    if not all(joint.type in SCREW_TYPES for joint in leaders):
-        return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
-    ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
-    return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
+    if all(joint.type in SCREW_TYPES for joint in leaders):
+        ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
+        return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
+    q = np.zeros((count, model.nq))
+    for row in q:
+        for joint in leaders:
+            coords = list(joint.coords)
+            if joint.type in (SPHERICAL, FREE):
+                turn = rng.normal(size=4)
+                row[coords] = [*turn / length(turn), *rng.uniform(-1, 1, len(coords) - 4)]
+            else:
+                row[coords] = rng.uniform(*position_range(joint))
+    return q
 
 
 def position_range(joint: Joint) -> tuple[Any, Any]:

@@ -188,39 +188,17 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
 
 def spring_columns(model: Model, q: Array) -> list[Array]:
     """Joint forces of every spring over its stiffness and over its preload, (n, 2) each."""
-    columns = []
-    _refuse_play(model)
-    springs = Springs(model, q)
+    columns, springs = [], Springs(model, q)
     for spring in model.springs:
-        if not is_plain(spring.damping, 0):
+        if not (is_plain(spring.play, 0) and is_plain(spring.damping, 0)):
             raise ModelError(
-                f"spring {spring.name!r} has damping, for which pi has no entry; expected viscous "
-                "friction of joints, or a spring without damping."
+                f"spring {spring.name!r} has play or damping, for which the parameters have no "
+                "entry; expected a spring without, and viscous friction of joints for damping."
             )
         pull = springs.state(spring)
         a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
         columns.append(np.array([a * pull.x, -a]).T)
     return columns
-
-
-def spring_energies(model: Model, q: Array) -> list[Any]:
-    """Energy of every spring over its stiffness and over its preload, without that at x = 0.
-
-    k/2 (x - rest)^2 = k x^2/2 - (k rest) x + k rest^2/2.
-    """
-    _refuse_play(model)
-    springs = Springs(model, q)
-    positions = [springs.state(spring).x for spring in model.springs]
-    return [part for x in positions for part in (x * x / 2, -x)]
-
-
-def _refuse_play(model: Model) -> None:
-    for spring in model.springs:
-        if not is_plain(spring.play, 0):
-            raise ModelError(
-                f"spring {spring.name!r} has play, so its force is not linear in its stiffness and "
-                "rest position; expected a spring without play."
-            )
 
 
 def position(spring: JointSpring, q: Array) -> Scalar:

@@ -1,7 +1,7 @@
 """Kernels of inverse dynamics with contacts, and the record that `Robot` returns of them.
 
 The kernel of the quantity "contact_inverse_dynamics" has the motors that the robot has by default.
-Other motors, and a weight of the joint forces, make further kernels.
+Other motors make further kernels.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.contacts.inverse import (
     NAME,
     GroundForces,
-    checked_effort,
     contact_maker,
     ground_forces,
     motors_of,
@@ -24,7 +23,6 @@ from kinetree.dynamics.contacts.inverse import (
 )
 from kinetree.dynamics.forward_dynamics import check_inertia
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.compile import variant
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.engine.kernels.ports import argument_port
@@ -44,13 +42,12 @@ def contact_inverse_dynamics(
     *,
     contacts: Sequence[str] | ArrayLike | None = None,
     actuated: Sequence[str] | None = None,
-    effort: float = 0,
 ) -> GroundForces:
     """Joint forces and contact forces of a motion, within the friction cones.
 
     tau + J^T f = M ddq + h - residual, with tau = 0 in rows without a motor. First the residual
     is made smallest, weighted by the inverse of the block of M of these rows; then
-    |f|^2 + effort |tau|^2. A motion that is not feasible has a residual, and `excess` names the
+    |f|^2. A motion that is not feasible has a residual, and `excess` names the
     contacts and by how much; for one state a warning does. Leading axes are states.
 
     Args:
@@ -64,7 +61,6 @@ def contact_inverse_dynamics(
             dimensionless; None: all of the robot.
         actuated: names of the degrees of freedom with a motor; None: those that actuators move,
             or without actuators all but free joints.
-        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
 
     Returns:
         A record with tau (..., n), forces (..., c, 3) in {s}, residual, shortfall, excess
@@ -80,35 +76,31 @@ def contact_inverse_dynamics(
     model = model_of(robot)
     check_honoured(model, DECLARED[NAME])
     contacts_of_model(model, NAME)
-    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
     arguments = (q, coordinate_axis(model), "q"), (dq, axis, "dq"), (ddq, axis, "ddq")
     motion = Alignment(arguments).values
-    more = () if F_ext is None else (F_ext,)
-    if weight is None and motors == motors_of(model):
-        compiled: Any = kernel(model, NAME)
-    else:
-        key = NAME, motors, weight is not None, F_ext is not None
+    compiled: Any = kernel(model, NAME) if actuated is None else None
+    if actuated is not None:
+        key = NAME, motors_of(model, actuated), F_ext is not None
         compiled = remembered(model, key, partial(_compiled, model, *key[1:]))
-        more = more if weight is None else (*more, weight)
+    more = () if F_ext is None else (F_ext,)
     mask = touching_mask(model, contacts)
-    state = (*motion, F_ext, mask, actuated, effort)
+    state = (*motion, F_ext, mask, actuated)
     forces = ground_forces(model, state, compiled(*motion, mask, *more))
     if type(forces.tau) is np.ndarray and forces.tau.ndim == 1 and (text := forces.verdict()):
         warn(text, KinetreeWarning, stacklevel=3)
     return forces
 
 
-def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: bool) -> Any:
-    """The kernel of other motors, or with the weight of the joint forces as last argument."""
+def _compiled(model: Model, motors: tuple[int, ...], wrenches: bool) -> Any:
+    """The kernel of other motors."""
     quantity = DECLARED[NAME]
     loads = ["F_ext"] if wrenches else []
     ports = [argument_port(model, x) for x in (*quantity.inputs, *loads)]
-    ports += [Port("effort", ())] if effort else []
 
     def make() -> Any:
         check_inertia(model)
-        return contact_maker(motors, effort=effort)(model, True, None)
+        return contact_maker(motors)(model, True, None)
 
     doc = f"{quantity.title} Robot {model.name!r}."
     return variant(model, NAME, (motors,), make, ports, quantity.outputs, doc)

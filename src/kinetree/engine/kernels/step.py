@@ -110,11 +110,6 @@ def check_step(model: Model, method: Method, names: Sequence[str]) -> None:
             f"actuators of {model.name!r} have activations ({', '.join(model.activation_names)}), "
             f"which a step must be given; expected a quantity that ends with {ACTIVATION!r}."
         )
-    if "activation" in names and not model.activation_names:
-        raise InputError(
-            f"no actuator of {model.name!r} has an activation; expected a quantity that ends with "
-            f"{CONTROLS!r}."
-        )
 
 
 def joint_forces(

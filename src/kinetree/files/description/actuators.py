@@ -31,8 +31,8 @@ UNLIMITED: Range = (-inf, inf)
 class Actuator:
     """A force at one joint or several, or between points, that follows a control.
 
-    `Actuator.motor`, `position`, `velocity`, `damper` and `integrated_velocity` make the usual
-    ones; each takes `points` in place of a joint too, without gear.
+    `Actuator.motor`, `position` and `velocity` make the usual ones; each takes `points` in place of
+    a joint too, without gear.
 
     Args:
         joints: {joint name: gear}; joints of one degree of freedom. The force at a joint is gear
@@ -141,62 +141,6 @@ class Actuator:
         """
         law = _servo(joint, gear, 0, kd) | {"gain": (kd, 0, 0)}
         return cls(**law, **_ranges(control_range, force_range), delay=delay)
-
-    @classmethod
-    def damper(
-        cls,
-        joint: str | Points,
-        kd: float,
-        *,
-        gear: float = 1,
-        control_range: Range = (0, inf),
-        force_range: Range = UNLIMITED,
-    ) -> "Actuator":
-        """Make a damper: force = -kd u v, with a control u of 0 or more.
-
-        Args:
-            joint: name of the joint, or points [(link, position (3,) in m)].
-            kd: damping for a control of 1, N m s/rad or N s/m, 0 or more.
-            gear: ratio of the damper's speed to that of the joint.
-            control_range: least and most control, 0 or more, dimensionless.
-            force_range: least and most force, N m or N.
-        """
-        if control_range[0] < 0:
-            text = f"control range of the damper of joint {joint!r:.60} begins at "
-            raise InputError(f"{text}{control_range[0]:g}; expected 0 or more.")
-        law = _servo(joint, gear, 0, kd) | {"gain": (0, 0, -kd), "bias": (0, 0, 0)}
-        return cls(**law, **_ranges(control_range, force_range))
-
-    @classmethod
-    def integrated_velocity(
-        cls,
-        joint: str | Points,
-        kp: float,
-        kd: float = 0,
-        *,
-        gear: float = 1,
-        delay: float = 0,
-        control_range: Range = UNLIMITED,
-        force_range: Range = UNLIMITED,
-        activation_range: Range = UNLIMITED,
-    ) -> "Actuator":
-        """Make a position servo whose goal a moves with the control: da/dt = u.
-
-        force = kp (a - x) - kd v.
-
-        Args:
-            joint: name of the joint, or points [(link, position (3,) in m)].
-            kp: stiffness, N m/rad or N/m, 0 or more.
-            kd: damping, N m s/rad or N s/m, 0 or more.
-            gear: ratio of the servo's position to that of the joint.
-            delay: time between a control and its first effect, s.
-            control_range: least and most rate of the goal, rad/s or m/s.
-            force_range: least and most force, N m or N.
-            activation_range: least and most goal, rad or m.
-        """
-        law = _servo(joint, gear, kp, kd) | _ranges(control_range, force_range)
-        law |= {"dynamics": "integrator", "activation_range": activation_range}
-        return cls(**law, delay=delay)
 
 
 def _place(joint: str | Points, gear: float) -> dict[str, Any]:

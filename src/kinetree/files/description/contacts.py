@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.core import options
 from kinetree.core.arrays import ArrayLike, array, known_number, scalar, unit
-from kinetree.core.records import mapped
+from kinetree.core.records import check_range, mapped
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 
@@ -44,7 +44,7 @@ class ContactPoint:
 
     def __post_init__(self) -> None:
         _check_contact(self, "position")
-        _store(self, radius=at_least_zero(self.radius, f"radius of contact {self.name!r}", "m"))
+        _store(self, radius=_number(self.radius, f"radius of contact {self.name!r}", unit="m"))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ class ContactRim:
         _check_contact(self, "centre")
         axis = tuple(unit(self.axis, f"axis of contact {self.name!r}").tolist())
         _store(
-            self, axis=axis, radius=above_zero(self.radius, f"radius of contact {self.name!r}", "m")
+            self,
+            axis=axis,
+            radius=_number(self.radius, f"radius of contact {self.name!r}", "above 0", "m"),
         )
 
     @property
@@ -124,7 +126,7 @@ class Box:
 
     def __post_init__(self) -> None:
         _vectors(self, "a box", "centre", "size")
-        sizes = [above_zero(x, "an edge of a box", "m") for x in self.size]  # type: ignore[union-attr]
+        sizes = [_number(x, "an edge of a box", "above 0", "m") for x in self.size]  # type: ignore[union-attr]
         _store(self, size=tuple(sizes), yaw=scalar(self.yaw, "yaw of a box"))
 
 
@@ -167,7 +169,7 @@ class HeightField:
         several = np.ndim(np.asarray(self.spacing)) == 1
         spacing = array(self.spacing, (2,), "spacing of the height field") if several else None
         both = [self.spacing] * 2 if spacing is None else spacing.tolist()
-        both = tuple(above_zero(x, "spacing of the height field", "m") for x in both)
+        both = tuple(_number(x, "spacing of the height field", "above 0", "m") for x in both)
         _vectors(self, "the height field", "origin")
         _store(self, heights=tuple(map(tuple, heights.tolist())), spacing=both)
 
@@ -188,9 +190,9 @@ def stairs(
         start: middle of the lower edge of the first step in {s}, on the plane, shape (3,), m.
     """
     x, y, z = array(start, (3,), "start of the stairs").tolist()
-    above_zero(options.count(count, "count of the stairs"), "count of the stairs")
-    length = above_zero(depth, "depth of the stairs", "m")
-    rise = above_zero(height, "height of the stairs", "m")
+    _number(options.count(count, "count of the stairs"), "count of the stairs", "above 0")
+    length = _number(depth, "depth of the stairs", "above 0", "m")
+    rise = _number(height, "height of the stairs", "above 0", "m")
     boxes = [
         Box((x + length * (k + 0.5), y, z + rise * (k + 1) / 2), (length, width, rise * (k + 1)))
         for k in range(count)
@@ -230,11 +232,11 @@ class Contacts:
             raise InputError(f"two contacts have the name {twice!r}; expected every name once.")
         _expect(self.ground, Ground, "ground")
         _check_round(points, self.ground)
-        mu = at_least_zero(self.friction, "friction of the contacts")
-        bounce = share(self.restitution, "restitution of the contacts")
+        mu = _number(self.friction, "friction of the contacts")
+        bounce = _number(self.restitution, "restitution of the contacts", "0 to 1")
         _store(self, points=points, friction=mu, restitution=bounce)
         if self.compliance is not None:
-            compliance = at_least_zero(self.compliance, "compliance of the contacts", "m/N")
+            compliance = _number(self.compliance, "compliance of the contacts", unit="m/N")
             _store(self, compliance=compliance)
             for x, e in zip(points, self.restitutions, strict=True):
                 if e != 0:
@@ -278,26 +280,10 @@ class Contacts:
         return mapped(self, lambda x, _: x if isinstance(x, float) and x == 0 else number(x))
 
 
-def at_least_zero(value: Any, name: str, unit: str = "") -> Scalar:
-    """A number of 0 or more; symbols and traced scalars are not judged."""
-    return _within(value, name, lambda x: x >= 0, f"0 or more{unit and ', '}{unit}")
-
-
-def above_zero(value: Any, name: str, unit: str = "") -> Scalar:
-    """A number above 0; symbols and traced scalars are not judged."""
-    return _within(value, name, lambda x: x > 0, f"a number above 0{unit and ', '}{unit}")
-
-
-def share(value: Any, name: str) -> Scalar:
-    """A number from 0 to 1; symbols and traced scalars are not judged."""
-    return _within(value, name, lambda x: 0 <= x <= 1, "0 to 1")
-
-
-def _within(value: Any, name: str, test: Callable[[float], bool], expected: str) -> Scalar:
+def _number(value: Any, name: str, low: str = "at least 0", unit: str = "dimensionless") -> Scalar:
+    """A number of a range of `RANGES`; symbols and traced scalars are not judged."""
     x = scalar(value, name)
-    number = known_number(x)
-    if number is not None and not test(number):
-        raise InputError(f"{name} is {number:g}; expected {expected}.")
+    check_range(x, name, low, unit)
     return float(x) if isinstance(x, np.floating) else x
 
 
@@ -310,9 +296,9 @@ def _check_contact(record: Any, place: str) -> None:
         raise InputError(f"{text}; expected the name of a link or frame.")
     _vectors(record, name, place)
     if record.friction is not None:
-        _store(record, friction=at_least_zero(record.friction, f"friction of {name}"))
+        _store(record, friction=_number(record.friction, f"friction of {name}"))
     if record.restitution is not None:
-        _store(record, restitution=share(record.restitution, f"restitution of {name}"))
+        _store(record, restitution=_number(record.restitution, f"restitution of {name}", "0 to 1"))
 
 
 def _check_round(points: Sequence[Contact], ground: Ground) -> None:

@@ -107,7 +107,7 @@ class Part:
 
     def at(self, element: Element) -> "Part":
         """Another element of the same owner."""
-        return replace(self, element=element)
+        return Part(element, self.owner, self.findings, self.format)
 
     def all(self, tag: str) -> list["Part"]:
         """Children of one tag."""

@@ -37,7 +37,6 @@ class Element:
     column: int
     children: list["Element"] = field(default_factory=list)
     text: str = ""
-    interruption: str = ""  # what stands inside a word of the text
 
     @property
     def where(self) -> str:
@@ -51,10 +50,7 @@ class Element:
 
     @property
     def value(self) -> str:
-        """The text without blanks around it; ParseError if something splits a word of it."""
-        if self.interruption:
-            what = f"the value of <{clip(self.tag)}>, {show(self.text.strip())}, is interrupted by "
-            raise ParseError(f"{self.place}: {what}{self.interruption}. Write it in one piece.")
+        """The text without blanks around it."""
         return self.text.strip()
 
     def all(self, tag: str) -> list["Element"]:
@@ -134,9 +130,8 @@ class _Builder:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
-        self.between = ""  # what stands between the last text of an element and the next
-        self.parser.CommentHandler = lambda _: self.part("a comment")
-        self.parser.ProcessingInstructionHandler = lambda *_: self.part("an instruction")
+        self.is_interrupted = False  # the text, by an element or a comment
+        self.parser.CommentHandler = self.parser.ProcessingInstructionHandler = self.interrupt
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         line, column = self.position()
@@ -151,18 +146,18 @@ class _Builder:
 
     def end(self, tag: str) -> None:
         self.stack.pop()
-        self.part(f"<{clip(tag)}>")
+        self.interrupt()
 
-    def part(self, what: str) -> None:
-        self.between = what
+    def interrupt(self, *_: object) -> None:
+        self.is_interrupted = True
 
     def characters(self, data: str) -> None:
         element = self.stack[-1]
         if data.isspace() and not element.text:
             return
-        if self.between and element.text and not (element.text[-1].isspace() or data[0].isspace()):
-            element.interruption = self.between
-        self.between = ""
+        if self.is_interrupted and element.text:
+            data = f" {data}"  # 1<!-- x -->2 is not 12
+        self.is_interrupted = False
         element.text += data
         if len(element.text) > self.bounds.value:
             self.refuse(element, "characters of text in one element", self.bounds.value)
@@ -181,7 +176,7 @@ class _Builder:
             self.refuse(element, "elements nested in each other", bounds.depth)
         if len(attributes) > bounds.attributes:
             self.refuse(element, "attributes of one element", bounds.attributes)
-        if any(len(key) + len(value) > bounds.value for key, value in attributes.items()):
+        if max(map(len, (*attributes, *attributes.values())), default=0) > bounds.value:
             self.refuse(element, "characters in one attribute", bounds.value)
 
     def refuse(self, element: Element, what: str, limit: int) -> None:

@@ -31,6 +31,7 @@ from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.momentum import center_of_mass_jacobian
 from kinetree.engine.compiler.graph import Port
+from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import variant
 from kinetree.engine.kernels.memo import remembered
@@ -74,7 +75,7 @@ def state_ports(model: Model) -> list[Port]:
     return [argument_port(model, "q"), Port("s", (model.n,), ("n",)), *numbers]
 
 
-def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
+def descent_kernel(model: Model, tasks: tuple[Task, ...], target: str = "llvm") -> Any:
     """The kernel of a robot and its tasks: rounds from a state, which it returns.
 
     Its arguments are q, s, cost, mu, slow, left, angle, distance; lower, upper, (n,); weights of
@@ -82,7 +83,13 @@ def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
     must fall below; 1 and the gain; the posture; the targets. No number is 0: calls with positive
     numbers enter machine code directly.
     """
+    if target == "cuda":
+        return remembered(model, ("descent", tasks, target), lambda: _on_gpu(model, tasks))
     return remembered(model, ("descent", tasks), lambda: _compiled(model, tasks))
+
+
+def _on_gpu(model: Model, tasks: tuple[Task, ...]) -> CudaKernel:
+    return CudaKernel(descent_kernel(model, tasks).graph, "descent")
 
 
 def _compiled(model: Model, tasks: tuple[Task, ...]) -> Kernel:

@@ -10,7 +10,7 @@ from kinetree.errors import ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinates
 from kinetree.motion.inputs import positive
-from kinetree.motion.kinematics.problem import SEARCH_PROGRESS, SEARCH_ROUNDS, State
+from kinetree.motion.kinematics.problem import SEARCH_PROGRESS, SEARCH_ROUNDS
 from kinetree.motion.kinematics.solve import read_problem
 from kinetree.motion.kinematics.targets import Target
 
@@ -107,7 +107,7 @@ def follow(
     states = [state]
     for k in range(1, len(starts)):
         part = problem.part(np.full(width, k))
-        state = part.run(State.at(state.q, model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        state = part.run(part.start(state.q), SEARCH_ROUNDS, SEARCH_PROGRESS)
         states.append(state)
     q, distance, angle = (
         np.array([getattr(x, name) for x in states]) for name in ("q", "distance", "angle")

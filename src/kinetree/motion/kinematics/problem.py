@@ -3,26 +3,30 @@
 Each pose is solved by itself, by the kernel of `descent.py`: from q0, then from further starts that
 fill the limits evenly (the additive sequence of Roberts), until it is reached. Those that are not
 reached keep the nearest position. No result depends on the other poses of the batch.
+Arrays are those of NumPy, or of CuPy on a GPU; `xp` is the package.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.kernel import Kernel
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds
+from kinetree.motion.kinematics.descent import PATIENCE, RESTING
 
 START_DAMPING = 0.5  # mu of the first round
 SEARCH_ROUNDS, POLISH_ROUNDS, POSTURE_ROUNDS = 100, 300, 100
 SEARCH_PROGRESS = 0.97  # a start is given up after rounds that leave more of e^2 than this
 POLISH_PROGRESS = 1 - 1e-6
 POSTURE_GAIN = 0.5  # share of the way to the posture in one round
-SLICE = 12  # rounds after which poses that are done leave the batch
-AT_ONCE = 32  # starts of a small batch that are tried together
+# rounds after which poses that are done leave the batch, and starts of a small batch that are tried
+# together; results do not depend on either
+SLICE = {"numpy": 12, "cupy": 34}
+AT_ONCE = {"numpy": 32, "cupy": 2**17}
 DIFFERENT = 1e-3  # rad or m by which two solutions differ in some joint
 TURN = 2 * np.pi
 FAR = 1e300  # e^2 before the first round
@@ -42,10 +46,10 @@ class State:
     distance: Array
 
     @classmethod
-    def at(cls, q: Array, n: int, mu: float = START_DAMPING) -> "State":
+    def at(cls, xp: Any, q: Array, n: int, mu: float = START_DAMPING) -> "State":
         """The state before the first round."""
-        zero = np.zeros(len(q))
-        return cls(q, np.zeros((len(q), n)), zero + FAR, zero + mu, zero + 1, zero, zero + FAR,
+        zero = xp.zeros(len(q))
+        return cls(q, xp.zeros((len(q), n)), zero + FAR, zero + mu, zero + 1, zero, zero + FAR,
                    zero + FAR)  # fmt: skip
 
     def arrays(self) -> tuple[Array, ...]:
@@ -68,14 +72,24 @@ class Problem:
     model: Model
     bounds: Bounds
     targets: tuple[Array, ...]
-    kernel: Kernel
+    kernel: Any
     weights: Array
     tolerance: float
     seed: int
+    xp: Any = np
+
+    def start(self, q: Array) -> State:
+        """The state before the first round."""
+        return State.at(self.xp, q, self.model.n)
 
     def reached(self, state: State) -> Array:
         """Whether the errors of poses are at most the tolerance."""
-        return np.maximum(state.angle, state.distance) <= self.tolerance**2
+        return self.xp.maximum(state.angle, state.distance) <= self.tolerance**2
+
+    def is_open(self, state: State, gain: float) -> Array:
+        """Whether a state goes on where only the rounds of a slice have ended, as in the kernel."""
+        far = (state.s**2).sum(axis=1) > RESTING if gain else ~self.reached(state)
+        return (state.left <= 0) & (state.slow < PATIENCE) & far
 
     def part(self, at: Array) -> "Problem":
         """Some of the poses."""
@@ -90,41 +104,42 @@ class Problem:
         posture: Array | None = None,
     ) -> State:
         """Rounds from a state; poses that are done leave the batch after every slice."""
-        now, going = state[np.arange(len(state.q))], np.arange(len(state.q))
+        xp, most = self.xp, SLICE[self.xp.__name__]
+        now, going = state[xp.arange(len(state.q))], xp.arange(len(state.q))
         wanted = np.zeros(self.model.n) if posture is None else posture
         limits = self.bounds.lower, self.bounds.upper
+        shared = [xp.asarray(x) for x in (*limits, self.weights)]
+        options = [xp.asarray(x) for x in (self.tolerance, progress, 1 + gain, wanted)]
         while len(going) and rounds > 0:
             some = now[going]
-            some.left[:] = min(SLICE, rounds)
+            some.left[:] = min(most, rounds)
             targets = (x[going] for x in self.targets)
             after = State(*self.kernel(
-                *some.arrays(), *limits, self.weights, self.tolerance, progress, 1 + gain, wanted,
-                *targets,
+                *some.arrays(), *shared, *options, *targets
             ))  # fmt: skip
             now.put(going, after)
-            going = going[after.left <= 0]
-            rounds -= SLICE
+            going = going[self.is_open(after, gain)]
+            rounds -= most
         return now
 
     def search(self, q: Array, restarts: int) -> tuple[State, Array]:
         """The nearest state of every pose, from q and further starts, and how many were tried."""
-        best = self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
-        tries, first, near = np.zeros(len(q), int), 1, best.q.copy()
-        going = np.flatnonzero(~self.reached(best))
+        best = self.run(self.start(q), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        xp = self.xp
+        tries, first, near = xp.zeros(len(q), int), 1, best.q.copy()
+        going = xp.flatnonzero(~self.reached(best))
         while len(going) and first <= restarts:
-            width = min(max(1, AT_ONCE // len(going)), restarts + 1 - first)
+            width = min(max(1, AT_ONCE[xp.__name__] // len(going)), restarts + 1 - first)
             starts = self.starts(near[going], range(first, first + width))
-            every = np.repeat(going, width)
-            found = self.part(every).run(
-                State.at(starts, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS
-            )
+            every = xp.repeat(going, width)
+            found = self.part(every).run(self.start(starts), SEARCH_ROUNDS, SEARCH_PROGRESS)
             reached = self.reached(found).reshape(-1, width)
             cost = found.cost.reshape(-1, width)
-            chosen = np.where(reached.any(axis=1), reached.argmax(axis=1), cost.argmin(axis=1))
-            own = found[np.arange(len(going)) * width + chosen]
+            chosen = xp.where(reached.any(axis=1), reached.argmax(axis=1), cost.argmin(axis=1))
+            own = found[xp.arange(len(going)) * width + chosen]
             nearer = reached.any(axis=1) | (own.cost < best.cost[going])
-            best.put(going[nearer], own[np.flatnonzero(nearer)])
-            tries[going] = np.where(reached.any(axis=1), first + chosen, first + width - 1)
+            best.put(going[nearer], own[xp.flatnonzero(nearer)])
+            tries[going] = xp.where(reached.any(axis=1), first + chosen, first + width - 1)
             going = going[~reached.any(axis=1)]
             first += width
         if len(going):
@@ -137,13 +152,13 @@ class Problem:
 
         Where there are fewer, the nearest state that is not reached, or the first one, follows.
         """
-        first = self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        first = self.run(self.start(q), SEARCH_ROUNDS, SEARCH_PROGRESS)
         width = restarts + 1
         starts = self.starts(first.q, range(width)).reshape(len(q), width, -1)
         starts[:, 0] = q
         every = self.part(np.repeat(np.arange(len(q)), width))
         found = every.run(
-            State.at(starts.reshape(-1, q.shape[1]), self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS
+            self.start(starts.reshape(-1, q.shape[1])), SEARCH_ROUNDS, SEARCH_PROGRESS
         )
         reached = every.reached(found)
         self.unwind(found, np.repeat(q, width, axis=0))
@@ -166,26 +181,27 @@ class Problem:
 
     def polished(self, state: State) -> State:
         """The minimum next to each state."""
-        return self.run(State.at(state.q, self.model.n), POLISH_ROUNDS, POLISH_PROGRESS)
+        return self.run(self.start(state.q), POLISH_ROUNDS, POLISH_PROGRESS)
 
     def towards(self, state: State, posture: Array) -> State:
         """States that are reached, moved to a posture as far as the targets allow."""
         coords = self.bounds.coords
         wanted = np.where(coords >= 0, posture[coords], 0.0)
-        moved = self.run(State.at(state.q, self.model.n), POSTURE_ROUNDS, 1, POSTURE_GAIN, wanted)
+        moved = self.run(self.start(state.q), POSTURE_ROUNDS, 1, POSTURE_GAIN, wanted)
         end = self.polished(moved)
         kept = self.reached(end) & self.reached(state)
-        out = state[np.arange(len(state.q))]
-        out.put(kept, end[np.flatnonzero(kept)])
+        out = state[self.xp.arange(len(state.q))]
+        out.put(kept, end[self.xp.flatnonzero(kept)])
         return out
 
     def unwind(self, state: State, q: Array) -> None:
         """Take full turns from hinges, so that they are next to q, (B, nq), within the limits."""
         at, bounds = self.hinges, self.bounds
-        coords, low, high = bounds.coords[at], bounds.lower[at], bounds.upper[at]
+        xp, coords = self.xp, bounds.coords[at]
+        low, high = xp.asarray(bounds.lower[at]), xp.asarray(bounds.upper[at])
         own = state.q[:, coords]
-        turned = own - TURN * np.rint((own - q[:, coords]) / TURN)
-        state.q[:, coords] = np.where((low <= turned) & (turned <= high), turned, own)
+        turned = own - TURN * xp.rint((own - q[:, coords]) / TURN)
+        state.q[:, coords] = xp.where((low <= turned) & (turned <= high), turned, own)
 
     @property
     def hinges(self) -> list[int]:
@@ -211,6 +227,6 @@ class Problem:
         ratio = np.roots([1, *[0] * (d - 1), -1, -1]).real.max() if d else 1.0
         steps = ratio ** -np.arange(1.0, d + 1)
         share = np.modf(0.5 + (np.array(numbers)[:, None] + 4096 * self.seed) * steps)[0]
-        out = np.repeat(q, len(numbers), axis=0).reshape(len(q), len(numbers), -1)
-        out[..., self.bounds.coords[own]] = low + share * (high - low)
+        out = self.xp.repeat(q, len(numbers), axis=0).reshape(len(q), len(numbers), -1)
+        out[..., self.bounds.coords[own]] = self.xp.asarray(low + share * (high - low))
         return out.reshape(-1, q.shape[1])

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from kinetree.core.arrays import Array
 
 
@@ -32,6 +30,7 @@ class IKResult:
 
     def __repr__(self) -> str:
         total = self.reached.size
-        far, turned = (np.max(x, initial=0) for x in (self.position_error, self.rotation_error))
+        both = (self.position_error, self.rotation_error)
+        far, turned = (float(x.max()) if total else 0.0 for x in both)
         errors = f"errors up to {far:.2g} m and {turned:.2g} rad"
         return f"IKResult({int(self.reached.sum())} of {total} reached, {errors})"

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike, array
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array, array_module
 from kinetree.core.options import count, numbers
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
@@ -51,7 +51,7 @@ def inverse_kinematics(
         robot: the robot.
         T: poses in {s}, shape (..., 4, 4), positions in m; or positions alone, (..., 3), which
             leave the orientation free; or {frame: either of them} for several frames at once,
-            where "center of mass" is one, too.
+            where "center of mass" is one, too. Arrays of CuPy are solved on their GPU.
         q0: position to start from, shape (..., nq), rad or m; the result is usually the nearest
             solution. None: the position at rest.
         frame: frame to move; None is the tool.
@@ -86,6 +86,8 @@ def inverse_kinematics(
             lower=lower, upper=upper, tolerance=tolerance, restarts=restarts, seed=seed,
         )  # fmt: skip
         return with_gradient(model, T, frame, _limits(model, lower, upper), solve, package)
+    if array_module(q0) is not np:
+        q0 = q0.get()  # type: ignore[union-attr]
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
     start = None if q0 is None else alignment.values[0]
     problem, q, shape, defect = read_problem(
@@ -94,17 +96,21 @@ def inverse_kinematics(
     restarts = count(restarts, "restarts")
     if solutions is None:
         found, tries = problem.search(q, restarts)
+    elif problem.xp is not np:
+        raise InputError("solutions= takes targets in arrays of NumPy; T is on a GPU.")
     else:
         shape = (*shape, max(1, count(solutions, "solutions")))
         found, tries, problem = problem.several(q, restarts, shape[-1])
     if posture is not None:
         found = problem.towards(found, np.asarray(coordinates(model, posture, "posture"), float))
     positions = found.q.reshape(*shape, model.nq)
+    if problem.xp is np:
+        positions = alignment.label(positions, [coordinate_axis(model)], "q")
     return IKResult(
-        alignment.label(positions, [coordinate_axis(model)], "q"),
+        positions,
         problem.reached(found).reshape(shape)[()],
-        np.sqrt(found.distance).reshape(shape)[()],
-        np.sqrt(found.angle).reshape(shape)[()],
+        (found.distance**0.5).reshape(shape)[()],
+        (found.angle**0.5).reshape(shape)[()],
         tries.reshape(shape)[()],
         defect,
     )
@@ -129,13 +135,15 @@ def read_problem(
         model,
         bounds,
         targets.flat(shape),
-        descent_kernel(model, targets.tasks),
+        descent_kernel(model, targets.tasks, "llvm" if targets.xp is np else "cuda"),
         _weights(weights, len(targets.tasks)),
         positive(tolerance, "tolerance", "rad and m"),
         count(seed, "seed"),
+        targets.xp,
     )
-    q = np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq)
-    return problem, np.array(q), shape, targets.defect
+    xp = targets.xp
+    q = xp.broadcast_to(xp.asarray(start), (*shape, model.nq)).reshape(-1, model.nq)
+    return problem, xp.array(q), shape, targets.defect
 
 
 # ----- input

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike, array_module
 from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
@@ -35,11 +36,16 @@ class Targets:
         pairs = zip(self.arrays, self.tasks, strict=True)
         return np.broadcast_shapes(*(x.shape[: x.ndim - len(task.shape)] for x, task in pairs))
 
+    @property
+    def xp(self) -> Any:
+        """The package of the arrays: CuPy if one is on a GPU."""
+        return next((m for m in map(array_module, self.arrays) if m is not np), np)
+
     def flat(self, shape: tuple[int, ...]) -> tuple[Array, ...]:
         """The targets, (B, 4, 4) or (B, 3), of a leading shape with B entries."""
-        pairs = zip(self.arrays, self.tasks, strict=True)
+        pairs, xp = zip(self.arrays, self.tasks, strict=True), self.xp
         return tuple(
-            np.ascontiguousarray(np.broadcast_to(x, shape + task.shape).reshape(-1, *task.shape))
+            xp.array(xp.broadcast_to(xp.asarray(x), shape + task.shape).reshape(-1, *task.shape))
             for x, task in pairs
         )
 
@@ -73,13 +79,15 @@ def read_targets(model: Model, T: Target, frame: str | None) -> Targets:
 
 def _read(model: Model, frame: str | None, value: Any) -> tuple[Task, Array, float]:
     name = "T" if frame is None else f"T of {frame!r}"
-    x = numbers(value, name, "poses (..., 4, 4) or positions (..., 3)").astype(float)
+    if array_module(value) is np:
+        value = numbers(value, name, "poses (..., 4, 4) or positions (..., 3)")
+    x = value.astype(float)
     is_pose = x.shape[-2:] == (4, 4)
     if not is_pose and x.shape[-1:] != (3,):
         raise ShapeError(
             f"{name} has shape {x.shape}; expected poses (..., 4, 4) or positions (..., 3)."
         )
-    if not np.isfinite(x).all():
+    if not array_module(x).isfinite(x).all():
         raise InputError(f"{name} has entries that are not finite; expected numbers.")
     if frame == CENTER:
         if is_pose:
@@ -94,24 +102,28 @@ def _read(model: Model, frame: str | None, value: Any) -> tuple[Task, Array, flo
 
 def _nearest_rotations(T: Array, name: str) -> tuple[Array, float]:
     """Poses with the rotations nearest to those given, and the largest |R^T R - 1|."""
-    R = T[..., :3, :3]
-    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-1, -2))
-    last = np.any(T[..., 3, :] != [0, 0, 0, 1], axis=-1)
-    wrong = np.argwhere(~(off <= LARGEST_DEFECT) | (np.linalg.det(R) < 0) | last)
+    xp = array_module(T)
+    R, one = T[..., :3, :3], xp.eye(4)
+    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+    errors = [abs((R[..., i] * R[..., j]).sum(axis=-1) - (i == j)) for i, j in pairs]
+    off = reduce(xp.maximum, errors)
+    last = (T[..., 3, :] != one[3]).any(axis=-1)
+    turned = (xp.cross(R[..., 0], R[..., 1]) * R[..., 2]).sum(axis=-1) < 0
+    wrong = xp.argwhere(~(off <= LARGEST_DEFECT) | turned | last)
     if len(wrong):
         at = tuple(int(k) for k in wrong[0])
         place = f"{name}[{', '.join(map(str, at))}]" if at else name
         raise InputError(
             f"{place} is not a pose: its last row is {T[at][3].tolist()}, R^T R differs from 1 by "
-            f"{off[at]:.3g} and det R = {np.linalg.det(R[at]):.6g}; expected 0 0 0 1, orthonormal "
-            "columns and det R = 1."
+            f"{float(off[at]):.3g} and det R = {np.linalg.det(R[at].tolist()):.6g}; expected "
+            "0 0 0 1, orthonormal columns and det R = 1."
         )
-    defect = float(off.max(initial=0.0))
+    defect = float(off.max()) if off.size else 0.0
     if defect <= ROUNDED:
         return T, 0.0
     rough, out = off > ROUNDED, T.copy()
     R = R[rough]
     for _ in range(3):  # Newton's steps to the nearest rotation: 1e-5, 1e-10, then rounding
-        R = R @ (3 * np.eye(3) - np.swapaxes(R, -1, -2) @ R) / 2
+        R = R @ (3 * one[:3, :3] - R.swapaxes(-1, -2) @ R) / 2
     out[rough, :3, :3] = R
     return out, defect

@@ -8,10 +8,10 @@ from kinetree.controllers import Contact
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number
 from kinetree.model.bounds import bounds_of
-from kinetree.present.charts import Chart, Series, chart_data
+from kinetree.present.charts import Chart, Series
 from kinetree.present.tables import escape
 from kinetree.robot import Robot
-from kinetree.views.page.document import CHART_SCRIPTS, chart_frames, document, scroll_table
+from kinetree.views.page.document import chart_frames, chart_page, scroll_table
 
 BINS = 400  # intervals of time in a plot, each with its lowest and highest value
 HEADS = ("from, s", "to, s", "joint", "peak", "unit", "at, s", "all joints", "on or beyond")
@@ -62,11 +62,8 @@ def contacts_page(
         "<section><h2>Forces from outside</h2>"
         f'<p class="soft">Lowest and highest value in each of {BINS} intervals.</p>'
         f'<div class="plots">{"".join(chart_frames(len(charts)))}</div></section>',
-        "<footer>Written by kinetree. SI units.</footer>",
     ]
-    data = {"charts": [chart_data(chart) for chart in charts]}
-    body = f"<main>{''.join(sections)}</main>"
-    return document(f"Contacts of {robot.name}", body, data, CHART_SCRIPTS)
+    return chart_page(f"Contacts of {robot.name}", sections, charts)
 
 
 def _unit(sliding: bool) -> str:

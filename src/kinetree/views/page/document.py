@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import cast
 
 from kinetree.errors import visible
+from kinetree.present.charts import Chart, chart_data
 from kinetree.present.mathml import formula_style
 from kinetree.present.tables import Cell, escape, html_table
 
@@ -122,6 +123,13 @@ CHART_SCRIPTS = (
     "charts.js",
     "figure.js",
 )  # of a page without other scripts
+
+
+def chart_page(title: str, sections: Sequence[str], charts: Sequence[Chart]) -> str:
+    """A page of sections whose charts are drawn in the browser."""
+    foot = "<footer>Written by kinetree. SI units.</footer>"
+    data = {"charts": [chart_data(chart) for chart in charts]}
+    return document(title, f"<main>{''.join(sections)}{foot}</main>", data, CHART_SCRIPTS)
 
 
 def chart_frames(count: int) -> list[str]:

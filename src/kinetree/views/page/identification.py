@@ -18,9 +18,9 @@ from kinetree.identify.identification import (
 )
 from kinetree.identify.report import friction_curves
 from kinetree.model.bounds import bounds_of
-from kinetree.present.charts import Chart, Series, chart_data
+from kinetree.present.charts import Chart, Series
 from kinetree.present.tables import escape
-from kinetree.views.page.document import CHART_SCRIPTS, chart_frames, document, scroll_table
+from kinetree.views.page.document import chart_frames, chart_page, scroll_table
 
 MAX_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 CHOSEN = "Errors of friction laws on rows that the fit has not seen, in units of the noise."
@@ -68,11 +68,8 @@ def identification_page(found: Identification) -> str:
         f"{scroll_table(*combinations)}</section>",
         f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
         f"<section><h2>Notes</h2>{_listed(found.notes)}</section>" * bool(found.notes),
-        "<footer>Written by kinetree. SI units.</footer>",
     ]
-    title = f"Identification of {found.robot.name}"
-    data = {"charts": [chart_data(chart) for chart in charts]}
-    return document(title, f"<main>{''.join(sections)}</main>", data, CHART_SCRIPTS)
+    return chart_page(f"Identification of {found.robot.name}", sections, charts)
 
 
 def _listed(texts: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 //
 // createUnfolding(element, data, {tree}) shows a tree of `kinetree.explain.packed`
 // in an element. Nodes are drawn when they are opened. A second call for the same element keeps
-// open what was open. Arrow keys move between the rows, open and close them.
+// open what was open.
 
 const createUnfolding = (() => {
   const ROUNDING = 1e-14;
@@ -22,7 +22,6 @@ const createUnfolding = (() => {
     view.open.add("");
     top.open = true;
     if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
-    top.addEventListener("keydown", (event) => move(view, event));
     choose(view, view.rows.has(view.chosen) ? view.chosen : "", false);
     return { element, root, choose: (path) => reveal(view, path) };
   }
@@ -37,7 +36,7 @@ const createUnfolding = (() => {
     const name = make("span", "unfold-name", {}, node.name);
     if (parent === "" && COLOURED.includes(node.name)) {
       const chip = make("i", "chip", { "aria-hidden": "true" });
-      chip.style.background = `var(--part-${node.name.toLowerCase()})`;
+      frame.style.setProperty("--term", `var(--part-${node.name.toLowerCase()})`); // bars below have it, too
       name.prepend(chip);
     }
     head.append(symbol, name, bar(node.value, largest), valueOf(node, largest));
@@ -156,29 +155,11 @@ const createUnfolding = (() => {
     choose(view, path, true);
   }
 
-  function move(view, event) {
-    const heads = [...view.element.querySelectorAll("summary.unfold-head")].filter((x) => x.offsetParent !== null);
-    const k = heads.indexOf(document.activeElement);
-    if (k < 0) return;
-    const frame = heads[k].parentElement;
-    const up = frame.parentElement.closest("details.unfold-node");
-    const steps = {
-      ArrowDown: () => heads[k + 1], ArrowUp: () => heads[k - 1], Home: () => heads[0], End: () => heads[heads.length - 1],
-      ArrowRight: () => (frame.open ? heads[k + 1] : void (frame.open = true)),
-      ArrowLeft: () => (frame.open ? void (frame.open = false) : up && up.firstElementChild),
-    };
-    if (!steps[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = steps[event.key]();
-    if (next) next.focus();
-  }
-
   // A bar to the right for a positive number, to the left for a negative one.
   function bar(value, largest) {
     const place = make("span", "unfold-bar", { "aria-hidden": "true" });
     if (Array.isArray(value) || !largest || value === null) return place;
-    const part = make("i", value < 0 ? "negative" : "positive");
+    const part = make("i");
     const width = (BAR * Math.abs(value)) / largest;
     part.style.width = `${width}%`;
     part.style.left = `${value < 0 ? 50 - width : 50}%`;

@@ -89,12 +89,12 @@ def answer_simulate(shelf: Shelf, request: Request) -> Answer:
     kp, kd = (usual[key] if x is None else x for key, x in given.items())
     if kp < 0 or kd < 0:
         raise InputError(f"kp is {kp:g} and kd is {kd:g}; expected 0 or more.")
-    duration = optional(request.get("duration"), "duration") or 0.0
+    duration = optional(request.get("duration"), "duration") or preset.duration
     stops = request.get("stops", True)
     if not isinstance(stops, bool):
         raise InputError(f"stops is {stops!r:.60}; expected true or false.")
     shelf.stopping.clear()
-    law = Law(preset, kp, kd, duration, stage.q, stage.scene.extent)
+    law = Law(preset, kp, kd, duration, stage.scene.extent)
     run = simulated(law, state, stops=stops, ended=shelf.ended)
     return motion_data(state.robot, run, preset.title)
 

@@ -5,14 +5,14 @@ Every request is judged by its head, before any part of its body is read.
 
 import hmac
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from email.message import Message
 
 from kinetree.errors import InputError
 
 TOKEN_BYTES = 24  # 192 random bits cannot be guessed within the life of a process
 BODY_BYTES = 1 << 20
-LARGE_BODIES = {"open": 96 << 20, "motion": 24 << 20, "save": 24 << 20, "record": 8 << 20}
+LARGE_BODIES = {"open": 96 << 20, "motion": 24 << 20, "save": 24 << 20}
 JSON = "application/json"
 TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -41,26 +41,7 @@ class Guard:
             )
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """HTTP status and reason of a refused request; the reason contains no secret."""
-
-    status: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a request: its method, its target as it was sent, and all values of headers."""
-
-    method: str
-    path: str
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    sites: Sequence[str] = ()  # Sec-Fetch-Site, which no script can set
-    types: Sequence[str] = ()
-    lengths: Sequence[str] = ()
-    codings: Sequence[str] = ()  # Transfer-Encoding
+Refusal = tuple[int, str]  # HTTP status and reason of a refused request, without a secret
 
 
 def address(guard: Guard) -> str:
@@ -68,55 +49,59 @@ def address(guard: Guard) -> str:
     return f"http://127.0.0.1:{guard.port}/{guard.token}/"
 
 
-def judge(guard: Guard, head: Head) -> Refusal | None:
+def values(headers: Message, name: str) -> list[str]:
+    """All values of a header."""
+    return [x.strip() for x in headers.get_all(name, ())]
+
+
+def judge(guard: Guard, method: str, path: str, headers: Message) -> Refusal | None:
     """Judge a request by its head; None lets it in.
 
     A Host other than the loopback's is DNS rebinding: a foreign page that had its own name resolved
     to this machine. A browser sends an Origin with every request of a script that changes anything,
-    so a POST without one does not come from the page.
+    so a POST without one does not come from the page. No script can set Sec-Fetch-Site.
     """
-    if len(head.hosts) != 1 or head.hosts[0].lower() not in own_hosts(guard.port):
-        return Refusal(403, "The Host header does not name this workbench.")
-    asks = head.method == "POST"
-    if len(head.origins) > 1 or (asks and not head.origins):
-        return Refusal(403, "Exactly one Origin is expected.")
-    if head.origins and head.origins[0].lower() != f"http://{head.hosts[0].lower()}":
-        return Refusal(403, "The request comes from another page.")
-    if asks and any(site != "same-origin" for site in head.sites):
-        return Refusal(403, "The request comes from another page.")
-    token, _, rest = head.path.partition("?")[0].removeprefix("/").partition("/")
+    hosts, origins = values(headers, "Host"), values(headers, "Origin")
+    if len(hosts) != 1 or hosts[0].lower() not in own_hosts(guard.port):
+        return 403, "The Host header does not name this workbench."
+    asks = method == "POST"
+    if len(origins) > 1 or (asks and not origins):
+        return 403, "Exactly one Origin is expected."
+    foreign = asks and any(x != "same-origin" for x in values(headers, "Sec-Fetch-Site"))
+    if foreign or (origins and origins[0].lower() != f"http://{hosts[0].lower()}"):
+        return 403, "The request comes from another page."
+    token, _, rest = path.partition("?")[0].removeprefix("/").partition("/")
     if not hmac.compare_digest(token.encode(), guard.token.encode()):
-        return Refusal(403, "The address lacks the token that was printed at the start.")
-    if head.method not in ("GET", "POST"):
-        return Refusal(405, "The workbench answers GET and POST.")
+        return 403, "The address lacks the token that was printed at the start."
+    if method not in ("GET", "POST"):
+        return 405, "The workbench answers GET and POST."
     name = rest.removeprefix("api/") if asks else ""
     if (rest and not asks) or (asks and (not name.isidentifier() or rest == name)):
-        return Refusal(404, "The workbench has a single page, at another address.")
-    return judge_body(head, name)
+        return 404, "The workbench has a single page, at another address."
+    return judge_body(headers, name, asks)
 
 
-def asked_name(head: Head) -> str:
+def asked_name(path: str) -> str:
     """The name of a request that was let in."""
-    return head.path.partition("?")[0].rpartition("/")[2]
+    return path.partition("?")[0].rpartition("/")[2]
 
 
-def judge_body(head: Head, name: str) -> Refusal | None:
+def judge_body(headers: Message, name: str, asks: bool) -> Refusal | None:
     """Judge the announced body of a request: JSON of a stated length, not too long."""
-    if head.codings or len(head.lengths) > 1:
-        return Refusal(411, "A body must have one Content-Length.")
-    announced = head.lengths[0] if head.lengths else "0"
+    lengths, types = values(headers, "Content-Length"), values(headers, "Content-Type")
+    if values(headers, "Transfer-Encoding") or len(lengths) > 1 or (asks and not lengths):
+        return 411, "A body must have one Content-Length."
+    announced = lengths[0] if lengths else "0"
     if not (announced.isascii() and announced.isdigit() and len(announced) < 12):
-        return Refusal(400, "The Content-Length is not a number.")
-    if head.method == "GET":
-        return Refusal(413, "A GET has no body.") if int(announced) else None
-    if not head.lengths:
-        return Refusal(411, "A body must have one Content-Length.")
+        return 400, "The Content-Length is not a number."
+    if not asks:
+        return (413, "A GET has no body.") if int(announced) else None
     # other types could be sent by a form of a foreign page without asking first
-    if len(head.types) != 1 or head.types[0].partition(";")[0].strip().lower() != JSON:
-        return Refusal(415, f"The body must be of the type {JSON}.")
+    if len(types) != 1 or types[0].partition(";")[0].strip().lower() != JSON:
+        return 415, f"The body must be of the type {JSON}."
     most = LARGE_BODIES.get(name, BODY_BYTES)
     if int(announced) > most:
-        return Refusal(413, f"The request has {int(announced)} bytes; the limit is {most}.")
+        return 413, f"The request has {int(announced)} bytes; the limit is {most}."
     return None
 
 

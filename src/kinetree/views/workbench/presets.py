@@ -18,19 +18,17 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.motion.plan.within_limits import reference_to
 from kinetree.robot import Robot
-from kinetree.scalars import Scalar, clip, cos, sin
+from kinetree.scalars import Scalar, cos, sin
 from kinetree.views.loops import closures
 from kinetree.views.workbench.state import State
 
-HOLD, FOLLOW, GO, FLOAT, RELEASE = "hold", "follow", "go", "float", "release"
+HOLD, FOLLOW, FLOAT, RELEASE = "hold", "follow", "float", "release"
 SWINGING = ("pendulum", "pole", "acrobot")  # in names of robots that are made to swing freely
 # bounds of a gentle motion: shares of the way to a limit and of the speed limit, and its largest
 # amplitude, in rad for a hinge and in extents of the robot for a slide
 LIMIT_SHARE, SPEED_SHARE = 0.35, 0.4
 LARGEST_ANGLE, LARGEST_SLIDE = 0.5, 0.15
-ARRIVAL = 0.8  # of the duration: when a motion to the position of rest arrives
 MAX_HALVINGS = 6  # of an amplitude that the constraints do not allow
 Motion = tuple[Array, Array, Array]
 
@@ -60,8 +58,6 @@ FIXED = (
            _gains(64.0, 16.0)),
     Preset(FOLLOW, "Follow a motion", "Motors follow a gentle sine inside the limits: computed "
            "torque.", 4.0, COMPUTED),
-    Preset(GO, "Go to rest", "Motors bring the robot to its position of rest: computed torque.",
-           3.0, COMPUTED),
     Preset(FLOAT, "Float", "Motors carry the weight, so that the robot stays where it is pushed; "
            "kd slows it down.", 3.0, _gains(0.0, 1.0)),
     Preset(RELEASE, "Release", "No motors: the robot falls.", 3.0),
@@ -115,16 +111,12 @@ def free_base(model: Model) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A preset with the numbers of a request: gains, and s of the run.
-
-    rest: the position of rest, (nq,). extent: size of the robot, m.
-    """
+    """A preset with the numbers of a request: gains, s of the run, and the robot's size, m."""
 
     preset: Preset
     kp: float
     kd: float
     duration: float
-    rest: Array
     extent: float
 
 
@@ -141,43 +133,10 @@ def controller(law: Law, state: State) -> controllers.Controller | None:
         return controllers.GravityCompensation(kd=scale * law.kd)
     if name == HOLD:
         return controllers.PD(state.q, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
-    reference = to_rest(law, state) if name == GO else swing(law, state)
+    reference = swing(law, state)
     if bare and robot.model.constraints is None:
         return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
     return controllers.ComputedTorque(reference, kp=law.kp, kd=law.kd)
-
-
-def to_rest(law: Law, state: State) -> Callable[[Scalar], Motion]:
-    """The motion from the state to rest, with a smooth start and end.
-
-    Joints of one degree of freedom move along 10 s^3 - 15 s^4 + 6 s^5, no faster than the motion
-    that the command line plans within the limits; others are at rest at once.
-    """
-    coords, dofs = moved(state.robot.model)
-    way = np.zeros(state.robot.nq)
-    way[coords] = law.rest[coords] - state.q[coords]
-    start = law.rest - way
-    rate = np.zeros(state.robot.n)
-    T = max(ARRIVAL * law.duration, planned_duration(state, law.rest))
-    rate[dofs] = way[coords] / T
-
-    def reference(t: Scalar) -> Motion:
-        s = clip(t / T, 0, 1)
-        share = s * s * s * (10 + s * (6 * s - 15))
-        speed = 30 * s * s * (1 + s * (s - 2))
-        change = 60 * s * (1 + s * (2 * s - 3))
-        return start + way * share, rate * speed, rate * (change / T)
-
-    return reference
-
-
-def planned_duration(state: State, goal: Array) -> float:
-    """Time that the planned motion from a state to a goal takes, s; 0 if none is planned."""
-    try:
-        motion = reference_to(state.robot, state.q, goal)
-    except InputError:  # the goal is beyond the limits, which the run reports
-        return 0.0
-    return 0.0 if motion is None else motion.duration
 
 
 def swing(law: Law, state: State) -> Callable[[Scalar], Motion]:

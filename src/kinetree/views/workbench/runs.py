@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from kinetree.simulate.events import Halt
 from kinetree.simulate.limits import SimulationError, Violation
 from kinetree.simulate.options import STEP_LAW, MethodName
 from kinetree.spatial import cross
-from kinetree.views.workbench.presets import ARRIVAL, GO, Law, controller, planned_duration
+from kinetree.views.workbench.presets import Law, controller
 from kinetree.views.workbench.state import Push, State
 
 SHORTEST, LONGEST = 0.1, 60.0  # s of a run
@@ -45,10 +45,6 @@ def simulated(law: Law, state: State, *, stops: bool, ended: Callable[[], bool])
     stops: whether limits of position stop joints; otherwise they are reported. ended: whether the
     user or the workbench ends the run.
     """
-    if law.duration == 0:  # long enough for a motion within the limits
-        planned = planned_duration(state, law.rest) if law.preset.name == GO else 0.0
-        longest = max(law.preset.duration, planned / ARRIVAL)
-        law = replace(law, duration=min(longest, LONGEST))
     if not SHORTEST <= law.duration <= LONGEST:
         raise InputError(f"duration is {law.duration:g} s; expected {SHORTEST:g} to {LONGEST:g} s.")
     end, remarks = time.monotonic() + LONGEST_RUN_S, list[str]()

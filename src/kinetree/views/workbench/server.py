@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from kinetree.core.system import claim_port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.present.tables import plain
-from kinetree.views.workbench.guard import JSON, Guard, Head, asked_name, judge
+from kinetree.views.workbench.guard import JSON, Guard, asked_name, judge
 from kinetree.views.workbench.page import Page
 from kinetree.views.workbench.state import Request
 
@@ -71,32 +71,20 @@ class Handler(BaseHTTPRequestHandler):
 
     def respond(self) -> None:
         """Judge the request, then send the page or the answer."""
-        head = self.head()
-        refusal = judge(self.server.guard, head)
+        refusal = judge(self.server.guard, self.command, self.path, self.headers)
         if refusal is not None:
             self.close_connection = True  # its body, if any, is not read
-            self.send(refusal.status, {"error": refusal.reason})
+            self.send(refusal[0], {"error": refusal[1]})
             return
-        length = int(head.lengths[0]) if head.lengths else 0
+        length = int(self.headers.get("Content-Length", "0"))
         body = self.rfile.read(length)
         if len(body) < length:
             self.close_connection = True
             return
-        if head.method == "GET":
+        if self.command == "GET":
             self.send_bytes(200, self.server.page.body, self.server.page.headers)
         else:
-            self.send(*answered(self.server.respond, asked_name(head), body))
-
-    def head(self) -> Head:
-        """The parts of the request that the guard judges."""
-
-        def all_of(name: str) -> tuple[str, ...]:
-            return tuple(x.strip() for x in self.headers.get_all(name, ()))
-
-        return Head(
-            self.command, self.path, all_of("Host"), all_of("Origin"), all_of("Sec-Fetch-Site"),
-            all_of("Content-Type"), all_of("Content-Length"), all_of("Transfer-Encoding"),
-        )  # fmt: skip
+            self.send(*answered(self.server.respond, asked_name(self.path), body))
 
     def send(self, status: int, content: object) -> None:
         """Send an answer as JSON."""

@@ -4,9 +4,10 @@ The server keeps no state of the page: each request has all of it, and the answe
 the request alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from kinetree.robot import Robot
 from kinetree.views.loops import wrapped
 
 Request = Mapping[str, object]
+Entry = TypeVar("Entry")
 LARGEST = 1e12  # of any number of a request; larger ones overflow in squares and products
 VECTORS = ("point", "force", "moment")  # of a push
 UNIT = 1e-6  # a quaternion may differ from length 1 by this much
@@ -127,27 +129,22 @@ def read_state(request: Request, robot: Robot) -> State:
     dq = numbers(request.get("dq", zero), "dq", model.dof_names)
     ddq = numbers(request.get("ddq", zero), "ddq", model.dof_names)
     push = read_push(request.get("push"), model)
-    contacts, stops = request.get("contact_forces"), request.get("stop_forces")
-    names = () if model.contacts is None else model.contacts.names
+    joints = [joint.name for joint in model.joints]
+    contacts = () if model.contacts is None else model.contacts.names
+    forces = read_named(request, "contact_forces", contacts, partial(numbers, entries="xyz"))
     return State(
-        robot,
-        q,
-        dq,
-        ddq,
-        push,
-        None
-        if contacts is None
-        else {
-            name: numbers(x, f"force of {name}", tuple("xyz"))
-            for name, x in record(contacts, "contact_forces", names).items()
-        },
-        None
-        if stops is None
-        else {
-            name: number(x, f"stop of {name}")
-            for name, x in record(stops, "stop_forces", [x.name for x in model.joints]).items()
-        },
+        robot, q, dq, ddq, push, forces, read_named(request, "stop_forces", joints, number)
     )
+
+
+def read_named(
+    request: Request, name: str, known: Sequence[str], read: Callable[[object, str], Entry]
+) -> dict[str, Entry] | None:
+    """An entry of a request with values by name; None if it is left out."""
+    given = request.get(name)
+    if given is None:
+        return None
+    return {key: read(x, f"{name} of {key}") for key, x in record(given, name, known).items()}
 
 
 def read_push(given: object, model: Model) -> Push | None:

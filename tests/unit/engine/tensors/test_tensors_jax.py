@@ -58,13 +58,13 @@ def test_nothing_is_copied(monkeypatch):
     original = xla_targets.on_host
     monkeypatch.setattr(xla_targets, "on_host", on_host)
     kernel = (
-        arm().with_gravity((0, -2.5, 0)).compile("energy_regressor")
+        arm().with_gravity((0, -2.5, 0)).compile("momentum_balance")
     )  # not seen by any other test
-    q, dq = jnp.asarray(np.random.default_rng(1).normal(size=(2, 5, 2)))
-    results = kernel(q, dq)
-    arrays = [*results, q, dq]
+    state = list(jnp.asarray(np.random.default_rng(1).normal(size=(3, 5, 2))))
+    results = kernel(*state)
+    arrays = [*results, *state]
     assert seen == [x.unsafe_buffer_pointer() for x in arrays]
-    expected = kernel(np.asarray(q), np.asarray(dq))
+    expected = kernel(*map(np.asarray, state))
     assert all(np.array_equal(x, y) for x, y in zip(results, expected, strict=True))
 
 

@@ -246,7 +246,7 @@ def _refusal(message: str, document: Document) -> ParseError:
         node = document.nodes[k]
         return node.fault(f"MuJoCo refuses {node}: {reason}.")
     name = re.search(r"Element name '([^']+)'", message)
-    what = f"the file {name[1]!r}" if name else "the file"
+    what = f"element {name[1]!r}" if name else "the file"
     return ParseError(f"{document.nodes[0].element.file}: MuJoCo refuses {what}: {reason}.")
 
 

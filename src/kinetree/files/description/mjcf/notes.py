@@ -10,7 +10,6 @@ from kinetree.files.description.mjcf.compile import Compiled
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.forces import BALL, FREE, Forces
 from kinetree.files.description.records import Note
-from kinetree.files.description.xml import clip
 
 MAX_NAMES = 6  # in one message
 FLAGS = ("gravity", "damper", "frictionloss", "constraint", "spring")  # that turn off a force
@@ -58,9 +57,6 @@ def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[No
     notes = [
         Note(f"MuJoCo notes: {m}", code="mujoco") for m in compiled.messages if "deprecated" in m
     ]
-    for node in (x for x in nodes if x.tag == "replicate"):
-        count = node.attributes.get("count", "1")
-        notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
     off = [flag for flag in FLAGS if compiled.disabled(flag.upper())]
     off += ["actuation"] if forces.motions and forces.is_passive else []
     notes += [Note(f'<flag {flag}="disable"/> is honoured') for flag in off]
@@ -84,12 +80,6 @@ def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[No
         ],
     }
     notes += [Note(f"{text}: {listing(x, MAX_NAMES)}") for text, x in listed.items() if x]
-    for x in (x for x in nodes if x.tag == "attach"):
-        part = x.attributes.get("body", x.attributes.get("frame", ""))
-        model, prefix = x.attributes.get("model"), clip(x.attributes.get("prefix", ""))
-        source = "the model" if model is None else f"model {clip(model)!r}"
-        source = f"{clip(part)!r} of {source}" if part else source
-        notes.append(Note(f"<attach> puts {source} here, names begin with {prefix!r}", x.where))
     if m.ngeom and any(m.geom_contype) and any(m.geom_conaffinity):
         notes.append(Note("contacts between geoms are not part of the dynamics", code="contacts"))
     return tuple(notes)

@@ -169,7 +169,6 @@ class _Reader:
             self.element(child, out, scope)
         if source.text:
             out.text += self.text(source.text, scope, source, "the text")
-            out.interruption = out.interruption or source.interruption
 
     def element(self, child: Element, out: Element, scope: Scope) -> None:
         self.count += 1

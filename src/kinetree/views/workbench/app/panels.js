@@ -4,7 +4,6 @@ const ELLIPSOID_WORDS = { mass: ["effective mass", "kg"], force: ["force", "N pe
 
 function buildHand(body) {
   const frame = make("select", { id: "hand-frame", "aria-label": "Frame", change: () => bench.store.change({ frame: frame.value }) });
-  const boxes = Object.fromEntries(["mass", "force"].map((kind) => [kind, checkbox(`${kind} ellipsoid`, false, (on) => changeMarks(kind, on), { "data-mark": kind })]));
   const place = make("div", { class: "table-place" });
   const load = (change, key) => {
     const payload = { mass: 0, com: [0, 0, 0], ...bench.scene.payload, ...change };
@@ -13,8 +12,8 @@ function buildHand(body) {
   const mass = sliderRow("payload", "kg", (x) => load({ mass: x }, "payload"), { least: 0, id: "payload-mass" });
   const com = ["x", "y", "z"].map((axis, k) => sliderRow(`its centre ${axis}`, "m", (x) => load({ com: bench.scene.payload.com.map((y, j) => j === k ? x : y) }, `payload ${k}`)));
   body.append(make("div", { class: "sliders", title: "A mass at the tool: its centre of mass is in the tool frame" }, mass.node, ...com.map((row) => row.node)),
-    make("label", { class: "row" }, make("span", { text: "Frame" }), frame), make("div", { class: "buttons" }, ...Object.values(boxes)), place);
-  Object.assign(this, { frame, boxes, place, mass, com });
+    make("label", { class: "row" }, make("span", { text: "Frame" }), frame), place);
+  Object.assign(this, { frame, place, mass, com });
 }
 
 function showPayload() {
@@ -45,8 +44,6 @@ function showHand(readings) {
   const T = readings.frame.T, content = [make("p", { text: `at ${vectorText([T[3], T[7], T[11]])} m in {s}` })];
   const found = readings.ellipsoids || {};
   for (const [kind, [words, unitName]] of Object.entries(ELLIPSOID_WORDS)) {
-    panel.boxes[kind].input.checked = scene.marks[kind];
-    panel.boxes[kind].input.disabled = !found[kind];
     if (!found[kind]) continue;
     const { R, lengths } = found[kind];
     const rows = lengths.map((x, j) => make("tr", {}, make("td", { text: vectorText([R[j], R[3 + j], R[6 + j]], 3) }), make("td", { class: "n", text: x === null ? "∞" : numberText(x) })));

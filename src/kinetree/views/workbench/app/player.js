@@ -94,8 +94,7 @@ function chartsOf(robot, motion) {
   return charts;
 }
 
-const FIRST_PLOTS = 2; // that are shown until others are chosen
-let chosenPlots = null; // keys of charts; null: the first ones
+let chosenPlots = null; // keys of charts; null: q and the forces
 
 function buildPlots(body) {
   const choice = make("div", { class: "buttons", "aria-label": "Plots" }), place = make("div", { class: "run-plots" }), legend = make("div", { class: "chart" });
@@ -119,7 +118,7 @@ function showPlots() {
 
 function makePlots(panel) {
   const known = panel.charts.map((chart) => chart.key), kept = (chosenPlots || []).filter((key) => known.includes(key));
-  const keys = kept.length ? kept : known.filter((key) => key.startsWith("q ") || key.startsWith(bench.robot.stands ? "contacts" : "tau")).slice(0, FIRST_PLOTS), { motion } = bench.player.active ? runs.get(bench.scene.run) : {};
+  const keys = kept.length ? kept : ["q ", bench.robot.stands ? "contacts" : "tau"].map((kind) => known.find((key) => key.startsWith(kind))), { motion } = bench.player.active ? runs.get(bench.scene.run) : {};
   for (const place of [panel.place, panel.legend]) place.replaceChildren();
   panel.choice.replaceChildren(...panel.charts.map(({ key, title, unit }) => make("button", { type: "button", class: "small", "data-chart": key, "aria-pressed": keys.includes(key), text: `${title}, ${unit}`, click: () => {
     chosenPlots = keys.includes(key) ? keys.filter((x) => x !== key) : [...keys, key];

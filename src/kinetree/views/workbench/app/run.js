@@ -104,10 +104,11 @@ async function simulateHere() {
   const panel = panels.get("run"), { robot } = bench;
   if (computing) return;
   [computing, panel.go.textContent] = [true, "Stop"];
+  panel.remarks.replaceChildren(make("li", { text: "Computing … The first run of a robot is compiled before, which takes some seconds." }));
   const run = await attempt(panel.go, () => simulateRecipe(robot, recipeHere()));
   [computing, panel.go.textContent] = [false, "Run"];
-  if (run === null || robot !== bench.robot) return;
-  showNewRun(run);
+  if (run === null || robot !== bench.robot) showRun();
+  else showNewRun(run);
 }
 
 // Show a run, play it from its beginning, and open its plots.

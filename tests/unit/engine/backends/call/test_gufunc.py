@@ -96,8 +96,8 @@ def test_out_of_none_is_no_out_also_for_several_results():
     robot = kt.robots.planar_2r()
     q = np.array([0.3, 0.4])
     for found, expected in zip(
-        robot.compile("energy_regressor")(q, q, out=None),
-        robot.compile("energy_regressor")(q, q),
+        robot.compile("momentum_balance")(q, q, q, out=None),
+        robot.compile("momentum_balance")(q, q, q),
         strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
