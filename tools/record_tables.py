@@ -43,7 +43,6 @@ DERIVED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 # label of a row, question of the benchmark, who is compared, quantities
 COMPARISONS = (
     ("Pinocchio's own pool, ID / FD", "throughput", "Pinocchio, parallel pool", BOTH),
-    ("Python loop over Pinocchio, ID / FD", "throughput", "Pinocchio, Python loop", BOTH),
     ("CasADi-generated C, ID / FD", "throughput", "CasADi, generated C", BOTH),
     ("Python loop over MuJoCo, ID / FD", "throughput", "MuJoCo, Python loop", BOTH),
     ("JAX (frax) on the CPU, ID / FD", "throughput", "frax, JAX on the CPU", BOTH),
