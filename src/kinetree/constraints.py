@@ -26,6 +26,7 @@ from kinetree.dynamics.joints.configuration import integrate
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import constraints_of, dofs_named, tree_of
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
@@ -85,7 +86,16 @@ def unconstrained(model: Model) -> Model:
     return tree_of(model)
 
 
-def project(robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = ()) -> Array:
+STEP = 0.2  # rad or m: steps in which positions that are kept are reached from a start
+
+
+def project(
+    robot: Model | HasModel,
+    q: StateLike,
+    *,
+    keep: Sequence[str] = (),
+    start: StateLike | None = None,
+) -> Array:
     """A position near q at which all constraints are satisfied, by Newton's method.
 
     It is not always the nearest one: every step is the shortest that closes the linear part of
@@ -96,6 +106,9 @@ def project(robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = ()) 
         robot: a Robot or a Model.
         q: joint positions, shape (..., nq), rad or m.
         keep: names of joints that stay where they are.
+        start: a closed position, (nq,); the joints that are kept move from it to q in short steps,
+            so that the loops stay as they are assembled. If a step cannot be closed, or a joint
+            that is kept has several degrees of freedom, q itself is closed.
 
     Returns:
         q: shape (..., nq), rad or m.
@@ -106,6 +119,11 @@ def project(robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = ()) 
     """
     model = model_of(robot)
     kept = _kept(model, keep)
+    if start is not None and all(model.joint(x).type in SCREW_TYPES for x in keep):
+        try:
+            return _followed(model, q, keep, np.asarray(start, float))
+        except InputError:
+            pass
     alignment = Alignment([(q, coordinate_axis(model), "q")])
     given = np.asarray(alignment.values[0], float)
     closed = np.empty(given.shape)
@@ -116,6 +134,18 @@ def project(robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = ()) 
         except InputError as problem:
             raise InputError(f"{_state(at)}{problem}") from problem
     return alignment.label(closed, [coordinate_axis(model)], "project")
+
+
+def _followed(model: Model, q: StateLike, keep: Sequence[str], start: Array) -> Array:
+    """Close q in steps from a start, in which the joints that are kept move together."""
+    goal, at = np.asarray(q, float), start
+    moving = [c for x in keep for c in model.joint(x).coords]
+    count = max(int(np.ceil(np.abs(goal - start).max(initial=0) / STEP)), 1)
+    for k in range(1, count + 1):
+        at = at.copy()
+        at[moving] = (start + (goal - start) * (k / count) if k < count else goal)[moving]
+        at = project(model, at, keep=keep)
+    return at
 
 
 def _kept(model: Model, keep: Sequence[str]) -> list[int]:

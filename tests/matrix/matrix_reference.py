@@ -700,7 +700,6 @@ FORMULAS = {
     "pose": lambda x, q: x.place(q),
     "mass_matrix_rate": lambda x, q, dq: x.rate(lambda q, _: x.mass_matrix(q), q, dq),
     "inverse_mass_matrix": lambda x, q: solve(x.mass_matrix(q), eye(x.n)),
-    "transposed_coriolis_forces": lambda x, q, dq: x.coriolis_matrix(q, dq).T @ dq,
     "bias_forces_rate": lambda x, *motion: x.rate(x.bias_forces, *motion),
     "center_of_mass_jacobian": lambda x, q: x.slopes(x.center_of_mass, q),
     "centroidal_momentum_matrix_rate": lambda x, q, dq: x.rate(

@@ -359,3 +359,19 @@ def test_gamma_of_a_loop_between_two_branches_is_the_rate_of_its_jacobian(kind):
     ends = [kt.dynamics.constraint_jacobian(model, q + s * h * dq) @ dq for s in (1, -1)]
     gamma = kt.dynamics.constraint_bias(model, q, dq)
     np.testing.assert_allclose((ends[0] - ends[1]) / (2 * h), gamma, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["rk4", "time_stepping"])
+def test_friction_as_a_parameter_is_that_of_the_robot(method):
+    robot = kt.robots.four_bar()
+    rough = robot.with_friction({x: kt.friction.Friction(0.1, 0.5) for x in robot.joint_names})
+    q, data = robot.neutral(), np.tile([0.1, 0.1, 0.5, 0.5], (robot.n, 1))
+    dq = kt.constraints.project_rates(robot, q, [3.0, 0, 0], keep=["crank"])
+    options = {"duration": 0.3, "method": method, "limits": "ignore"}
+    found = robot.simulate(q, dq, parameters={"friction": data}, **options)
+    expected = rough.simulate(q, dq, **options)
+    np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
+    smooth = robot.simulate(q, dq, **options)
+    assert np.abs(found.q - smooth.q).max() > 1e-2
+    with pytest.raises(kt.errors.KinetreeError):
+        robot.simulate(q, dq, duration=0.3, method="DOP853", parameters={"friction": data})

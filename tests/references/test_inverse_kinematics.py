@@ -102,6 +102,27 @@ def test_a_result_does_not_depend_on_the_batch():
     assert np.array_equal(one.q, every.q[5]) and one.reached.shape == ()
 
 
+def test_one_pose_near_its_start_has_the_bits_of_a_batch():
+    """It enters machine code without the search; poses that need more than a call take it."""
+    robot, goals = drawn("panda", 40)
+    low, high = np.array([(x.limits.lower, x.limits.upper) for x in robot.model.joints]).T
+    starts = np.clip(goals + np.random.default_rng(1).uniform(-0.6, 0.6, goals.shape), low, high)
+    T = np.array(robot.pose(goals))
+    T[3, 0, 3] += 5.0
+    T[4, :3, :3] = np.round(T[4, :3, :3], 6)
+    every = robot.inverse_kinematics(T, starts, restarts=20)
+    for k in range(len(T)):
+        one = robot.inverse_kinematics(T[k], starts[k], restarts=20)
+        for x in ("q", "reached", "position_error", "rotation_error", "restarts"):
+            assert np.array_equal(getattr(one, x), getattr(every, x)[k]), x
+    T[0, 3, 3], T[1, :3, 0], T[2, 0, 3] = 2.0, -T[1, :3, 0], np.nan
+    for k in range(3):
+        with pytest.raises(InputError):
+            robot.inverse_kinematics(T[k], starts[k])
+    with pytest.raises(InputError):
+        robot.inverse_kinematics(T[5], high + 0.1)
+
+
 def residuals(robot, T, weights=(1, 1)):
     from kinetree.spatial import log_so3
 

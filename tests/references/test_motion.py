@@ -163,13 +163,13 @@ def test_a_report_has_the_means_and_peaks_of_a_sine():
         robot, motion.sinusoid([0], [1], [1.0], 3.0, 0.001, robot=robot)
     ).joint("rail")
     peak = np.hypot(M * W * W, b * W)
-    assert abs(load.peak_torque) == pytest.approx(peak, rel=1e-8)
+    assert abs(load.peak_torque) == pytest.approx(peak, rel=1e-7)
     assert load.rms_torque == pytest.approx(peak / np.sqrt(2), rel=1e-9)
     assert load.mean_torque == pytest.approx(0, abs=1e-8)
     assert load.work == pytest.approx(3 * b * W * W / 2, rel=1e-9)
     assert load.mean_power == pytest.approx(b * W * W / 2, rel=1e-9)
     most = (b * W * W + np.hypot(M * W**3, b * W * W)) / 2
-    assert load.peak_power == pytest.approx(most, rel=1e-7)
+    assert load.peak_power == pytest.approx(most, rel=1e-6)
     assert (load.lowest, load.highest) == pytest.approx((-1, 1), abs=1e-8)
     assert abs(load.peak_speed) == pytest.approx(W, rel=1e-8)
     forces = np.maximum(0, [

@@ -12,6 +12,7 @@ from kinetree import optimal
 from kinetree.errors import KinetreeError
 from kinetree.friction import Friction
 from kinetree.joints import Actuator, Spring
+from kinetree.scalars import where
 
 TIGHT = {"iterations": 300, "tolerance": 1e-13}
 GOAL = np.array([0.8, 0.1])
@@ -308,6 +309,20 @@ def test_plans_need_iterations_and_say_whether_they_converged():
     assert (np.diff(costs) <= 1e-12).all() and costs[-1] == pytest.approx(plan.cost)
     again = problem.solve([0.0, 0.0], guess=plan, iterations=0)
     assert again.cost == pytest.approx(plan.cost, rel=1e-12)
+
+
+def test_a_search_that_ends_at_a_kink_is_stalled_and_not_converged():
+    """The cost falls towards q0 = 0.3 from both sides, so that its slope never becomes small."""
+
+    def residual(t, q, dq, tau):
+        return np.array([1 + where(q[0] > 0.3, q[0] - 0.3, 0.9 - 3 * q[0])])
+
+    kink = optimal.Residual(function=residual, entries=1, weight=0.0, final=100.0)
+    costs = [kink, optimal.Effort(weight=1e-4)]
+    problem = optimal.Problem(kt.robots.planar_2r(), dt=0.02, steps=12, limits=None, costs=costs)
+    for start in ([0.3, 0.1], [0.1, -0.2], [0.29, 0.0]):
+        plan = problem.solve(start, iterations=100)
+        assert not plan.converged and plan.reason.startswith("stalled")
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "euler", "implicit"])

@@ -61,7 +61,7 @@ def test_the_robot_has_the_names_as_they_are_in_the_file(robot):
 def test_xacro_makes_no_character_that_xml_does_not_have(escape):
     """ROS would write a file that no parser of XML reads."""
     head = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-    with pytest.raises(kt.errors.KinetreeError, match="which XML does not allow") as caught:
+    with pytest.raises(kt.errors.KinetreeError) as caught:
         kt.load_string(f"{head}<link name=\"${{'{escape}'}}\"/></robot>", format="xacro")
     assert not obeyed(str(caught.value))
 

@@ -7,20 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from kinetree import dynamics
+from kinetree.cli import recordings, states, writer
 from kinetree.cli.options import STREAM, Options
-from kinetree.cli.output import Part, check_output, notify, print_csv, print_json, show, waiting
-from kinetree.cli.recordings import read_states, request_of, with_units
-from kinetree.cli.state import (
-    Words,
-    document,
-    joint_column,
-    names_column,
-    refuse_both,
-    report_open,
-    state,
-)
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted
 from kinetree.model import Model
 from kinetree.model.units import factors
 from kinetree.present.tables import Table
@@ -36,14 +25,9 @@ class Request:
 
     robot: Robot
     data: str | None
-    given: Mapping[str, Words]
+    given: Mapping[str, states.Words]
     output: Path | None
     options: Options
-
-    @property
-    def on_screen(self) -> bool:
-        """Whether the result is shown as tables."""
-        return self.data is None and self.output is None and not self.options.json
 
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
@@ -52,14 +36,14 @@ class Request:
         def run(*vectors: Array) -> Results:
             return {letter: getattr(self.robot, quantity)(*vectors)}
 
-        heads = with_units([f"{letter}:{x}" for x in model.dof_names], model, degrees)
+        heads = recordings.with_units([f"{letter}:{x}" for x in model.dof_names], model, degrees)
         self.answer(run, heads, lambda shown: state_tables(model, shown, degrees, letter), letter)
 
     def answer(
         self,
         run: Callable[..., Results],
         heads: Sequence[str],
-        parts: Callable[[Mapping[str, Array]], Iterable[Part]],
+        parts: Callable[[Mapping[str, Array]], Iterable[writer.Part]],
         *letters: str,
     ) -> None:
         """Compute and write: JSON, CSV for a file or -o, or tables on the screen.
@@ -70,31 +54,33 @@ class Request:
             parts: tables of the state and the results.
             letters: results that have units like joint vectors.
         """
-        refuse_both(self.data, self.given)
-        check_output(self.output, self.data)
+        states.refuse_both(self.data, self.given)
+        writer.check_output(self.output, self.data)
         model, degrees = self.robot.model, self.options.degrees
         if self.data is None:
-            vectors, times = state(self.robot, self.given, degrees), {}
+            vectors, times = states.state(self.robot, self.given, degrees), {}
         else:
             wanted = tuple(self.given)
-            request = request_of(model, self.options.recorded, degrees, ("q",), wanted)
-            vectors = read_states(self.data, request, wanted)
+            request = recordings.request_of(model, self.options.recorded, degrees, ("q",), wanted)
+            vectors = recordings.read_states(self.data, request, wanted)
             times = {x: vectors.pop(x) for x in ("t",) if x in vectors}
-        with waiting(f"compiling the dynamics of {model.name}"):
+        with writer.waiting(f"compiling the dynamics of {model.name}"):
             values = run(*vectors.values())
         self._report(vectors, values)
-        if self.on_screen:
-            show(parts(vectors | values))
+        if self.data is None and self.output is None and not self.options.json:
+            writer.show(parts(vectors | values))
             return
         written = {
             x: y / factors(model, x, degrees) if x in letters else y for x, y in values.items()
         }
         if self.options.json:
-            print_json(document(model, vectors, degrees, *letters) | times | written, self.output)
+            writer.print_json(
+                states.document(model, vectors, degrees, *letters) | times | written, self.output
+            )
         else:
             count = len(np.atleast_2d(next(iter(vectors.values()))))
             columns = [np.reshape(x, (count, -1)) for x in (*times.values(), *written.values())]
-            print_csv([*times, *heads], np.concatenate(columns, axis=1), self.output)
+            writer.print_csv([*times, *heads], np.concatenate(columns, axis=1), self.output)
 
     def _report(self, vectors: Mapping[str, Array], values: Results) -> None:
         """Report rows that the constraints forbid, and motions that motors cannot make."""
@@ -102,32 +88,27 @@ class Request:
             return
         if self.data is not None:
             source = "standard input" if self.data == STREAM else Path(self.data).name
-            report_open(self.robot, vectors, OPEN_ROWS, f"{source}: {{}}")
-        if "ddq" not in vectors or not np.isnan(values["tau"]).any():
-            return
-        if self.data is None:  # raises, with the names of the motors
-            dynamics.constrained_inverse_dynamics(self.robot.model, *vectors.values())
-        unmade = np.flatnonzero(np.isnan(values["tau"]).any(axis=-1))
-        notify(
-            f"the motors of {self.robot.name!r} cannot make the motion of "
-            f"{counted(len(unmade), 'row')}, the first is row {unmade[0] + 1}: the mechanism is at "
-            "a dead centre, and tau is not a number there."
-        )
+            states.report_open(self.robot, vectors, OPEN_ROWS, f"{source}: {{}}")
+        if "tau" in values and np.isnan(values["tau"]).any():
+            if self.data is None:  # raises, with the names of the motors
+                dynamics.constrained_inverse_dynamics(self.robot.model, *vectors.values())
+            row = int(np.isnan(values["tau"]).any(axis=-1).argmax()) + 1
+            writer.notify(f"the motors cannot make the motion of row {row}, at a dead centre")
 
 
 def state_tables(
     model: Model, shown: Mapping[str, Array], degrees: bool, result: str
-) -> Iterable[Part]:
+) -> Iterable[writer.Part]:
     """A row for every joint; q in a table of its own if it has more entries than dq."""
-    weight = gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
-    weight = gravity if result == "ddq" else float(np.sum(model.m)) * gravity
+    gravity = float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
+    weight = gravity if result == "ddq" else states.weight(model)
     columns = {
-        name: joint_column(model, name, name, x, degrees, weight if name == result else 0.0)
+        name: states.joint_column(model, name, name, x, degrees, weight if name == result else 0.0)
         for name, x in shown.items()
     }
     title = model.name
     if model.nq != model.n:
-        yield Table.of(title, [names_column(model, "joint", "q"), columns.pop("q")])
+        yield Table.of(title, [states.names_column(model, "joint", "q"), columns.pop("q")])
         yield ""
         title = ""
-    yield Table.of(title, [names_column(model), *columns.values()])
+    yield Table.of(title, [states.names_column(model), *columns.values()])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from cyclopts import CoercionError, Group, Parameter, Token
 
@@ -48,23 +48,14 @@ def whole_numbers(kind: Any, tokens: Sequence[Token]) -> int:
 # Completion
 
 
-class Typed(Protocol):
-    """The part of cyclopts' completion context that is used."""
-
-    @property
-    def incomplete(self) -> str:
-        """The word typed so far."""
-        ...
-
-
-def complete_robot(context: Typed) -> list[str]:
+def complete_robot(context: Any) -> list[str]:
     """Built-in robots and robot files."""
     from kinetree import robots
 
     return [*robots.__all__, *files(context.incomplete, ROBOT_FILES)]
 
 
-def complete_table(context: Typed) -> list[str]:
+def complete_table(context: Any) -> list[str]:
     """Recordings."""
     return files(context.incomplete, TABLES)
 

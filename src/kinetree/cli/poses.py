@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from kinetree.cli.recordings import existing_file
-from kinetree.cli.robots import typed_number
-from kinetree.cli.state import Words, pieces_of
+from kinetree.cli import recordings, robots, states
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.errors import InputError
@@ -15,20 +13,24 @@ NAMES = ("X", "Y", "Z", "QW", "QX", "QY", "QZ")
 UNIT_LENGTH = 1e-3  # by which the length of a quaternion may differ from 1
 
 
-def typed_pose(name: str, words: Words, *, rotated: bool) -> Array:
+def typed_pose(name: str, words: states.Words, *, rotated: bool) -> Array:
     """The pose (4, 4) or the position (3,) of typed numbers X Y Z and QW QX QY QZ."""
-    pieces, count = pieces_of(words), 7 if rotated else 3
+    pieces, count = states.pieces_of(words), 7 if rotated else 3
     if len(pieces) != count:
         raise InputError(
             f"{name} has {counted(len(pieces), 'number')}; expected {' '.join(NAMES[:count])}."
         )
-    x = np.array([typed_number(name, *part) for part in zip(NAMES, pieces, strict=False)])
+    x = np.array([robots.typed_number(name, *part) for part in zip(NAMES, pieces, strict=False)])
     return poses(x[None], name)[0] if rotated else x
 
 
 def read_path(path: str) -> Array:
     """Poses (T, 4, 4) or positions (T, 3) of a CSV file with named columns."""
-    lines = existing_file(path, "a CSV file with columns x, y, z").read_text("utf-8").splitlines()
+    lines = (
+        recordings.existing_file(path, "a CSV file with columns x, y, z")
+        .read_text("utf-8")
+        .splitlines()
+    )
     heads = [x.strip().lower() for x in lines[0].split(",")] if lines else []
     try:
         table = np.loadtxt(lines[1:], delimiter=",", ndmin=2)

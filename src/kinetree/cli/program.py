@@ -10,10 +10,10 @@ import threading
 import time
 import warnings
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kinetree.cli.options import STREAM
-from kinetree.cli.output import ERROR, WARNING, notify
+from kinetree.cli.writer import ERROR, WARNING, notify
 from kinetree.core import system
 from kinetree.core.text import nearest
 from kinetree.errors import KinetreeError, KinetreeWarning, options
@@ -107,19 +107,13 @@ def drop_output() -> None:
 
 
 def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: object = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any
 ) -> None:
     """Print a warning of kinetree as one paragraph, any other as Python prints it."""
     if issubclass(category, KinetreeWarning):
         notify(str(message), WARNING)
     else:
-        text = warnings.formatwarning(message, category, filename, lineno)
-        print(text, end="", file=sys.stderr)
+        print(warnings.formatwarning(message, category, filename, lineno), end="", file=sys.stderr)
 
 
 class LogLines(logging.Handler):

@@ -17,19 +17,17 @@ from typing import Any
 import numpy as np
 
 from kinetree.cli.options import STREAM, Options, Recorded
-from kinetree.cli.output import STDOUT, check_output, notify, print_csv
+from kinetree.cli.robots import words_by_name
+from kinetree.cli.writer import STDOUT, check_output, notify, print_csv
 from kinetree.core.arrays import Array
 from kinetree.core.text import nearest
 from kinetree.errors import InputError, ParseError
-from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import entry_names, factors, units
 from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.read import (
     BAG,
-    LONGEST_SIGNATURE,
-    SIGNATURES,
     kind_of,
     read_table,
     trajectory_of,
@@ -39,7 +37,6 @@ from kinetree.motion.trajectory import Trajectory
 
 RECORDING = "a recording: CSV, Parquet, NPZ or a ROS bag"
 RATES = ("dq", "ddq")
-QUATERNION_ERROR = 1e-9  # of the length of a quaternion in a row
 
 
 def request_of(
@@ -50,17 +47,13 @@ def request_of(
     unnamed: tuple[str, ...] = (),
 ) -> ReadRequest:
     """The request of a command; `recorded.columns` are words such as `NAME=q:JOINT` and `NAME=`."""
-    columns: dict[str, str | None] = {}
-    for word in recorded.columns:
-        name, sign, target = word.rpartition("=")
-        if not sign:
-            raise InputError(
-                f"--columns is {word!r}; expected NAME=q:JOINT, NAME=t, or NAME= to leave a column "
-                "out."
-            )
-        if name in columns:
-            raise InputError(f"--columns maps {name!r} twice; expected every column once.")
-        columns[name] = target or None
+    words = words_by_name("--columns", recorded.columns)
+    if "" in words:
+        raise InputError(
+            f"--columns has {words['']!r}; expected NAME=q:JOINT, NAME=t, or NAME= to leave a "
+            "column out."
+        )
+    columns = {name: target or None for name, target in words.items()}
     return ReadRequest(model, columns, degrees, recorded.topic, required, unnamed)
 
 
@@ -76,11 +69,6 @@ def as_file(data: str) -> Generator[Path]:
         path = Path(folder) / "standard input"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        with path.open("rb") as file:
-            start = file.read(LONGEST_SIGNATURE)
-        for signature, (_, ending) in SIGNATURES.items():
-            if start.startswith(signature):
-                path = path.rename(path.with_suffix(ending))
         yield path
 
 
@@ -128,15 +116,12 @@ def read_states(data: str, request: ReadRequest, wanted: Sequence[str]) -> dict[
 
 
 def check_quaternions(model: Model, table: Table) -> None:
-    """Raise ParseError for the first row whose quaternion does not have length 1."""
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            length = np.linalg.norm(table.values["q"][:, list(joint.coords[:4])], axis=1)
-            for k in np.flatnonzero(abs(length - 1) > QUATERNION_ERROR)[:1].tolist():
-                try:
-                    coordinates(model, table.values["q"][k])
-                except InputError as error:
-                    raise ParseError(f"{table.row(k)}: {error}") from None
+    """Raise ParseError for the first row whose quaternions do not have length 1."""
+    for k, q in enumerate(table.values["q"] if model.nq != model.n else ()):
+        try:
+            coordinates(model, q)
+        except InputError as error:
+            raise ParseError(f"{table.row(k)}: {error}") from None
 
 
 def read_motion(data: str, model: Model, options: Options) -> Trajectory:
@@ -175,12 +160,8 @@ def write_motion(motion: Trajectory, model: Model, output: Path | None, degrees:
         return
     if output != STDOUT:
         check_output(output)
-    turned = motion
-    if degrees:
-        scale: dict[str, Any] = {
-            x: getattr(motion, x) / factors(model, x, True) for x in ("q", "dq", "ddq")
-        }
-        turned = motion.replace(**scale)
+    shown: dict[str, Any] = in_users_units(motion, model, degrees)
+    turned = motion.replace(**{x: shown[x] for x in ("q", "dq", "ddq")}) if degrees else motion
     columns = columns_of(turned, "a CSV file")
     heads = with_units([name for name, _ in columns], model, degrees)
     print_csv(["t", *heads], np.column_stack([motion.t, *(x for _, x in columns)]), output)

@@ -8,14 +8,13 @@ numbers by name.
 
 import re
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kinetree.cli.options import BasicReading, Reading, split
-from kinetree.cli.output import waiting
-from kinetree.core.text import nearest
+from kinetree.cli.writer import waiting
+from kinetree.core.text import look_up, nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.contacts import Contact, ContactPoint, Plane
 from kinetree.files.description.friction import Friction
@@ -24,7 +23,6 @@ from kinetree.files.loading import load
 from kinetree.robot import Robot
 
 Word = TypeVar("Word", bound=str)
-LONG = 200_000  # bytes of a robot's file from which reading it is announced
 FILE = "file"  # the word of --contacts for all collision shapes, and of --friction
 PAIR = ("friction", "restitution", "compliance")  # numbers of --ground of the contacts
 PLACE = ("slope", "z")  # and those that make a plane
@@ -33,19 +31,13 @@ RADIUS = re.compile(r"[+-]?[\d.][^:]*|[+-]?(nan|inf\w*)", re.IGNORECASE)
 
 def choose(word: str, known: Collection[Word], what: str) -> Word:
     """Return the known word; raise an error with the nearest one if it is not known."""
-    for x in known:
-        if x == word:
-            return x
-    raise NameLookupError(
-        f"there is no {what} {word!r}; expected one of {', '.join(known)}.{nearest(word, known)}"
-    )
+    return look_up({str(x): x for x in known}, word, what)
 
 
 def find_robot(name: str, reading: BasicReading) -> Robot:
     """Load a robot by its name or file, as `kinetree.load` does, with the options of a command."""
-    path, words, ground = Path(name), split(reading.contacts), split(reading.ground)
-    long = path.is_file() and path.stat().st_size > LONG
-    with waiting(f"reading {path.name}") if long else nullcontext():
+    words, ground = split(reading.contacts), split(reading.ground)
+    with waiting(f"reading {Path(name).name}"):
         shapes = FILE if words == [FILE] else "none"
         robot = load(name, contacts=shapes, **reading.options())
     if words or ground:
@@ -61,11 +53,6 @@ def _with_contacts(robot: Robot, words: list[str], ground: list[str]) -> Robot:
     if not words:
         raise InputError(
             "--ground needs contacts; add --contacts file, or --contacts with the links that touch."
-        )
-    if FILE in words and len(words) > 1:
-        raise InputError(
-            f"--contacts is {' '.join(words)}; expected {FILE} alone, which takes all collision "
-            "shapes of the robot's file, or names of links or shapes."
         )
     if words == [FILE] and not numbers:
         return robot
@@ -88,9 +75,9 @@ def _foot(robot: Robot, word: str) -> str | Contact:
     known = list(dict.fromkeys([*frames, *(x.name for x in shapes)]))  # in the order of the file
     frame, colon, radius = word.rpartition(":")
     if word in known or not (colon and RADIUS.fullmatch(radius)):
-        return choose(word, known, "part of the robot for --contacts called")
+        return choose(word, known, "a name of --contacts")
     size = typed_number("--contacts", frame, radius)
-    return ContactPoint(frame, choose(frame, list(frames), "frame"), radius=size)
+    return ContactPoint(frame, choose(frame, list(frames), "a frame of --contacts"), radius=size)
 
 
 def _with_friction(robot: Robot, words: Sequence[str]) -> Robot:
@@ -107,12 +94,8 @@ def _with_payload(robot: Robot, words: Sequence[str]) -> Robot:
     """The robot with the point mass of --payload."""
     if not words:
         return robot
-    if len(words) > 2:
-        raise InputError(f"--payload is {' '.join(words)}; expected a mass, kg, and a frame.")
-    mass, *frame = words
-    return robot.with_payload(
-        typed_number("--payload", "the mass", mass), frame=next(iter(frame), None)
-    )
+    mass, frame, *_ = *words, None
+    return robot.with_payload(typed_number("--payload", "the mass", mass or ""), frame=frame)
 
 
 # Numbers as typed
@@ -158,3 +141,14 @@ def numbers_by_name(
             raise InputError(f"{option} names {name!r} twice; expected one number for it.")
         numbers[name] = typed_number(option, name, text)
     return numbers
+
+
+def words_by_name(option: str, words: Sequence[str]) -> dict[str, str]:
+    """Words such as shoulder=sigmoid, by name; the name of a word without one is empty."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.rpartition("=")
+        if name in found:
+            raise InputError(f"{option} gives {name or 'a word for all'!r} twice; expected once.")
+        found[name] = value
+    return found

@@ -75,12 +75,6 @@ class BaseParameters:
         """Number of base parameters: the rank of Y over all states."""
         return len(self.kept)
 
-    @property
-    def without_effect(self) -> tuple[Parameter, ...]:
-        """Parameters that no joint force depends on."""
-        empty = [all(x == 0 for x in column) for column in self.K.T]
-        return tuple(p for p, none in zip(self.parameters, empty, strict=True) if none)
-
     def values(self, pi: ArrayLike) -> Array:
         """pi_base, (b,), of a whole parameter vector.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike, is_numeric
+from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.articulated import solve_tree
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
@@ -24,8 +24,6 @@ from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
 from kinetree.spatial.matrices import solve
-
-LEAST_INERTIA = 1e-12  # share of the whole robot's inertia that counts as inertia
 
 
 @labelled("n")
@@ -95,21 +93,5 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
 
 def check_inertia(model: Model) -> None:
     """Raise an error that names the joint if the mass matrix is singular in every position."""
-    if _is_solid(model):
-        return
     q, rest = random(model, np.random.default_rng(0)), zeros(model.n)
     forward_dynamics(book_tree(tree_of(model), q), rest, rest)
-
-
-def _is_solid(model: Model) -> bool:
-    """Return True if every link has mass and inertia, so that no motion is without energy."""
-    m, I = np.asarray(model.m), np.asarray(model.I_com)
-    if not (is_numeric(m) and is_numeric(I)):
-        return False
-    m, I = m.astype(float), I.astype(float)
-    size = float(np.abs(np.asarray(model.M_pi, float)[:, :3, 3]).sum())
-    mass = float(np.abs(m).sum())
-    least = np.linalg.eigvalsh(I)[:, 0].min(initial=np.inf)
-    return bool(
-        m.min(initial=np.inf) > LEAST_INERTIA * mass and least > LEAST_INERTIA * mass * size * size
-    )

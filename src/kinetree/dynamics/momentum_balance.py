@@ -17,29 +17,11 @@ One pass outward for twists and one inward for momenta and weights are enough, a
 inverse dynamics.
 """
 
-from collections.abc import Mapping
-
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.tree import Pair, Tree
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
-
-
-@quantity("q dq -> c_T: n", method=False)
-def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
-    """C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.
-
-    Returns:
-        c_T: forces C^T dq, C of the Christoffel symbols [N m or N].
-
-    Example:
-        >>> robot.compile("transposed_coriolis_forces")([0.1, 0.2], [1, 0.5]).round(3)
-        array([ 0.   , -2.265])
-    """
-    twists = tree.twists(dq)
-    momenta = _momenta(tree, twists)
-    return tree.joint_forces({i: _turned(*momenta[i], *twists[i]) for i in momenta})
 
 
 @quantity(
@@ -58,18 +40,15 @@ def momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
         >>> robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)
         array([-364.056,  -70.736])
     """
-    twists = tree.twists(dq)
-    momenta, weights = _momenta(tree, twists), _weights(tree)
-    turning = {i: _turned(*momenta[i], *twists[i]) for i in momenta}
-    forces = {i: (f - weights[i][0], n - weights[i][1]) for i, (f, n) in turning.items()}
+    twists, weights = tree.twists(dq), _weights(tree)
+    momenta = tree.gathered_pairs(lambda link, i: link.body.momentum(*twists[i]))
+    forces: dict[int, Pair] = {}
+    for i, (f, n) in momenta.items():
+        (omega, v), (f_weight, n_weight) = twists[i], weights[i]
+        forces[i] = cross(f, omega) - f_weight, cross(n, omega) + cross(f, v) - n_weight
     rate = tree.joint_forces(forces) + (tau - friction_forces(tree.model, dq))
     rate = rate if tree.springs is None else rate - tree.springs.at(dq)
     return tree.joint_forces(momenta), rate
-
-
-def _momenta(tree: Tree, twists: Mapping[int, Pair]) -> dict[int, Pair]:
-    """Momentum of all bodies beyond a joint about the origin of its link, in {i}."""
-    return tree.gathered_pairs(lambda link, i: link.body.momentum(*twists[i]))
 
 
 def _weights(tree: Tree) -> dict[int, Pair]:
@@ -77,8 +56,3 @@ def _weights(tree: Tree) -> dict[int, Pair]:
     # the upward acceleration that stands for gravity, in {i}
     up = tree.outward(tree.up, lambda _, link, up_p: link.to.outward(up_p))
     return tree.gathered_pairs(lambda x, i: (up[i] * x.body.m, cross(x.body.h, up[i])))
-
-
-def _turned(f: Array, n: Array, omega: Array, v: Array) -> Pair:
-    """ad(V)^T L of a momentum (f, n) in a frame that moves with the twist (omega, v)."""
-    return cross(f, omega), cross(n, omega) + cross(f, v)

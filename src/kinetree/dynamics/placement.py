@@ -61,7 +61,8 @@ def _frame(model: Model, i: int, X: Mapping[int, Array]) -> Array:
     if not _has_axis(joint):
         return np.eye(4)
     z, point = _axis(joint)
-    slides, child = joint.type == PRISMATIC, _first_child(model, i)
+    slides = joint.type == PRISMATIC
+    child = next((c for c in model.children[i] if _has_axis(model.joints[c])), None)
     if child is None:  # near the parent's origin, and x an axis of the parent
         near = -times(M[:3, :3].T, M[:3, 3])
         x = M[int(np.abs(times(M[:3, :3], z)).argmin()), :3]
@@ -103,11 +104,6 @@ def _axis(joint: Joint) -> tuple[Array, Array]:
     z = v if joint.type == PRISMATIC else w
     z = z / length(z)
     return z, cross(z, v)
-
-
-def _first_child(model: Model, i: int) -> int | None:
-    """The first child of a link that has an axis."""
-    return next((c for c in model.children[i] if _has_axis(model.joints[c])), None)
 
 
 def _sparse_turn(R: Array) -> tuple[Array, tuple[float, float]]:

@@ -32,9 +32,9 @@ from kinetree.dynamics.kinematics import tree_link_jacobians
 from kinetree.dynamics.parameters import INDEX, LINK
 from kinetree.dynamics.tree import Tree
 from kinetree.files.description.joints import FREE, PLANAR
-from kinetree.model import WORLD, Joint, Model
+from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints
-from kinetree.model.inputs import columns, coordinates, per_link, rates
+from kinetree.model.inputs import columns, coordinates, rates
 from kinetree.model.quantity import quantity
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
@@ -142,20 +142,17 @@ def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest."""
     refuse_load_friction(model)
     blocks = []
-    motions = zip(model.joints, per_link(model, dq), per_link(model, ddq), strict=True)
-    for i, (joint, rate, change) in enumerate(motions):
-        scale, change = joint.scale, change * _armed(joint)
+    for i, joint in enumerate(model.joints):
+        scale, armed = joint.scale, joint.type not in (FREE, PLANAR)
         rows = [
-            [*(part * scale for part in _friction_shapes(x)), ddx * scale]
-            for x, ddx in zip(rate * scale, change * scale, strict=True)
+            [
+                *(x * scale for x in _friction_shapes(dq[d] * scale)),
+                ddq[d] * (scale * scale * armed),
+            ]
+            for d in joint.dofs
         ]
         blocks.append(columns(model, i).T @ np.array(rows).reshape(-1, 5))
     return blocks
-
-
-def _armed(joint: Joint) -> int:
-    """1 for joints that may have armature, 0 for free and planar ones."""
-    return 0 if joint.type in (FREE, PLANAR) else 1
 
 
 def _friction_shapes(x: Any) -> list[Any]:
@@ -169,8 +166,8 @@ def _friction_shapes(x: Any) -> list[Any]:
 
 def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     """Columns of friction and inertia of each motor, (n, 5)."""
-    rows = ([*_friction_shapes(x.rate(dq)), x.rate(ddq)] for x in model.motors)
-    return [np.outer(a, row) for a, row in zip(model.motor_matrix, rows, strict=True)]
+    pairs = zip(model.motors, model.motor_matrix, strict=True)
+    return [np.outer(a, [*_friction_shapes(x.rate(dq)), x.rate(ddq)]) for x, a in pairs]
 
 
 def _joined(blocks: list[Array], rows: int) -> Array:

@@ -48,12 +48,13 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
             if outside <= 0.01:
                 continue
             fits = first / factor >= low - slack and last / factor <= high + slack
+            fits &= sliding or last - first > 4 * np.pi  # few degrees would be no motion
             hint = "" if sliding else f" (see {way_out})"
             advice = f"It looks like {unit}; expected rad and m{hint}."
             raise InputError(
                 f"q of {name!r} runs from {first:.4g} to {last:.4g}, {outside:.0%} of it beyond "
                 f"the limits {low:.4g} to {high:.4g}. "
-                + (advice if fits else "Check the order of the joints, their zeros and the units.")
+                + (advice if fits else "Check the order of the joints, zeros, units and limits.")
             )
         if last - first > 6 * np.pi and not sliding:
             raise InputError(

@@ -83,8 +83,9 @@ def find_cause(solved: Solved, test: Recording, cutoff: float | None) -> list[Ca
     found = [*_changed_rows(evidence), *_of_joints(evidence), *_of_robot(evidence)]
     accepted = [(gain, kind, dofs) for kind, dofs, gain in found if gain is not None]
     best = sorted(accepted, key=lambda x: -x[0].squares)[:1]
-    causes = [_cause(kind, model, dofs, gain.phi, gain.effect) for gain, kind, dofs in best]
-    causes += [*_unlike_description(evidence), *_seen(model, solved.rows.data)]
+    causes = list(_unlike_description(evidence))  # first: other causes may follow from it
+    causes += [_cause(kind, model, dofs, gain.phi, gain.effect) for gain, kind, dofs in best]
+    causes += _seen(model, solved.rows.data)
     if not any(x.kind == "sign" for x in causes):
         causes += _driving_friction(evidence)
     return causes

@@ -184,8 +184,7 @@ def check_joints(model: Model, data: Recording) -> None:
     if data.model is not None and data.model.dof_names != model.dof_names:
         raise InputError(
             f"the recording has {', '.join(data.model.dof_names)}; {model.name!r} has "
-            f"{', '.join(model.dof_names)}. Names and order must agree: make or read the recording "
-            "with this robot."
+            f"{', '.join(model.dof_names)}. Make or read the recording with this robot."
         )
 
 

@@ -1,16 +1,10 @@
 """Animations of a motion: in notebooks and files, or frames for a viewer of the caller's choice."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from kinetree.core.arrays import Array
 from kinetree.core.options import typed
 from kinetree.model import HasModel, Model
-from kinetree.motion.curve.interpolation import resample
-from kinetree.motion.inputs import check_single, model_for, positive, sample_times
+from kinetree.motion.inputs import check_single, model_for, positive
 from kinetree.motion.record import FilePath, Record
 from kinetree.present.display import shown_html
 
@@ -55,37 +49,26 @@ def animate(
     path: FilePath | None = None,
     *,
     robot: Model | HasModel | None = None,
-    viewer: Callable[[Model, Array, Array], Any] | None = None,
     fps: float = 25,
     speed: float = 1,
-) -> Any:
-    """Play a motion in a notebook, as a movie or in a viewer.
+) -> Animation:
+    """Play a motion in a notebook, or write it as a movie.
 
     Args:
         trajectory: one motion.
         path: file to write: .gif, .mp4 or .html.
         robot: a Robot is drawn with the meshes of its file; None is the model that the trajectory
             was made with.
-        viewer: a function of the model, the times of the frames in the animation, (F,), s, and the
-            positions, (F, nq). None: the robot is drawn.
         fps: frames per second of the animation, 1/s.
         speed: seconds of motion per second of the animation, dimensionless.
 
     Returns:
-        the result of the viewer, or an Animation, which a notebook plays.
+        an Animation, which a notebook plays.
     """
     model = model_for(trajectory, robot, "an animation")
     check_single(trajectory, "an animation")
     speed, fps = positive(speed, "speed", "s/s"), positive(fps, "fps", "frames a second")
-    if viewer is not None:
-        return viewer(model, *frames(trajectory, fps, speed))
     shown = Animation(trajectory, model, fps, speed, robot)
     if path is not None:
         shown.save(path)
     return shown
-
-
-def frames(trajectory: Record, fps: float, speed: float) -> tuple[Array, Array]:
-    """Times of the frames in the animation, (F,), s, and the positions, (F, nq)."""
-    t = sample_times(max(trajectory.duration / speed, 1e-9), 1 / fps)
-    return t, resample(trajectory, np.minimum(trajectory.t[0] + t * speed, trajectory.t[-1])).q

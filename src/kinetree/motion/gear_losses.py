@@ -62,10 +62,7 @@ def motor_forces(robot: Model | HasModel, tau: ArrayLike, dq: ArrayLike | None =
     tau = _joint_vectors(model, tau, "tau", "joint forces")
     if load_friction(model) is not None:
         if dq is None:
-            raise InputError(
-                f"motor_forces needs the rates dq, since joints of {model.name!r} lose part of the "
-                "force by load friction; expected motor_forces(tau, dq)."
-            )
+            raise InputError(f"{model.name!r} has load friction; expected motor_forces(tau, dq).")
         tau = drive_forces(model, tau, _joint_vectors(model, dq, "dq", "joint rates"))
     return _coupled_forces(model, tau) if model.motors else tau
 

@@ -51,15 +51,10 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
         InputError: there is no robot, or its joints are not those of the record.
     """
     model = record.model if robot is None else getattr(robot, "model", robot)
-    if model is None:
-        raise InputError(
-            f"{purpose} of trajectory {record.name!r} needs a robot, and the trajectory was made "
-            "without one; pass robot=..."
-        )
     if not isinstance(model, Model):
         raise InputError(
-            f"{purpose} needs a robot and got {robot!r:.60}; pass robot=kt.load(...), or nothing "
-            "if the trajectory was made with a robot."
+            f"{purpose} of trajectory {record.name!r} needs a robot and got {robot!r:.60}; pass "
+            "robot=kt.load(...), or nothing if the trajectory was made with a robot."
         )
     if record.dof_names != model.dof_names:
         raise InputError(_differ(record, model))

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
-# entries of `meta` that panels show
-SOURCES = {"error": "reference", "contacts": "contact_forces"}
-NEEDED = {
-    "error": "a simulation with a controller that follows joint positions",
-    "contacts": "a simulation of a robot with contacts",
-    "tau": "a robot; pass robot=...",
-    "energy": "a robot and one motion; pass robot=..., or choose trajectory.rollout(k)",
-}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
 SMALL_DEFECT = 0.01  # of the largest energy, up to which the panel has no line of the defect
 
@@ -69,10 +61,9 @@ def plot(
         path: file to write: .png, .svg, .pdf and others.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
-        panels: some of "q", "error", "dq", "ddq", "tau", "contacts", "energy";
-            None is all that is known but "ddq". "error" is the distance from the reference of the
-            controller, which "q" has dotted; "contacts" are the sizes of the forces of contacts
-            that ever touch.
+        panels: some of "q", "error", "dq", "ddq", "tau", "energy"; None is all that is known but
+            "ddq". "error" is the distance from the reference of the controller, which "q" has
+            dotted.
         title: above the figure; None is the name of the trajectory.
         show: opens a window.
         effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the
@@ -117,7 +108,7 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
     """The panels that are asked for, or all that are known but "ddq"."""
     trajectory, robot = drawing.trajectory, drawing.model is not None
     known = dict.fromkeys(PANELS, True)
-    known |= {name: key in trajectory.meta for name, key in SOURCES.items()}
+    known["error"] = "reference" in trajectory.meta
     known["tau"] = robot or trajectory.tau is not None
     known["energy"] = robot and not trajectory.batch_shape
     if panels is None:
@@ -126,7 +117,10 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
         if panel not in known:
             raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
         if not known[panel]:
-            raise InputError(f"panel {panel!r} needs {NEEDED[panel]}.")
+            raise InputError(
+                f"trajectory {trajectory.name!r} has nothing for panel {panel!r}: 'tau' needs a "
+                "robot, 'energy' a robot and a single motion, 'error' a run with a controller."
+            )
     return list(panels)
 
 
@@ -247,17 +241,6 @@ def _energy_charts(drawing: Drawing, panel: str) -> list[Chart]:
     return [Chart("energy", "J", series, together=True)]
 
 
-def _contact_charts(drawing: Drawing, panel: str) -> list[Chart]:
-    """Sizes of the forces of the contacts that ever touch; of a batch the median and the range."""
-    t = drawing.trajectory.t
-    lines: list[Series] = []
-    for name, force in drawing.trajectory.meta["contact_forces"].items():
-        size = np.linalg.norm(np.asarray(force, float), axis=-1)
-        if size.any():
-            lines += lines_of(t, [name], size[..., None])
-    return [Chart("contact force", "N", tuple(lines))]
-
-
 # the panels in their order
 PANELS: dict[str, Callable[[Drawing, str], list[Chart]]] = {
     "q": _joint_charts,
@@ -265,6 +248,5 @@ PANELS: dict[str, Callable[[Drawing, str], list[Chart]]] = {
     "dq": _joint_charts,
     "ddq": _joint_charts,
     "tau": _joint_charts,
-    "contacts": _contact_charts,
     "energy": _energy_charts,
 }

@@ -196,11 +196,11 @@ def _missing_rates(record: Record) -> dict[str, Array]:
         return {}
     if "dq" in names and model is not None and curved(model):
         raise InputError(
-            f"dq of trajectory {record.name!r} is None, but rates of quaternions and planar "
+            f"dq of trajectory {record.name!r} is missing, and rates of quaternions and planar "
             "positions are not the derivatives of q; give dq."
         )
     if len(record.t) < 2:
-        raise InputError(f"{names[0]} is None: one sample alone has no rates; give dq and ddq.")
+        raise InputError(f"{names[0]} is missing, and one sample alone has no rates; give both.")
     rates = spline_rates(record.t, record.q, None if "dq" in names else np.asarray(record.dq))
     return {name: x for name, x in zip(("dq", "ddq"), rates, strict=True) if name in names}
 

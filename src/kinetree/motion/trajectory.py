@@ -48,27 +48,17 @@ class Trajectory(Record):
     def table_html(self) -> str:
         """An HTML table of the ranges, highest rates and highest forces of the joints."""
         head = ("", "from", "to", "rate, at most", "force, at most")
-        rows = [
-            (
-                name,
-                *self._range(name),
-                _peak(self.dq, k),
-                "" if self.tau is None else _peak(self.tau, k),
-            )
-            for k, name in enumerate(self.dof_names)
-        ]
+        columns = dict(zip(self.coordinate_names, np.moveaxis(self.q, -1, 0), strict=True))
+        rows: list[list[float | str]] = []
+        for k, name in enumerate(self.dof_names):
+            q, tau = columns.get(name), self.tau
+            ends = ["", ""] if q is None else [float(q.min()), float(q.max())]
+            rows.append([name, *ends, _peak(self.dq, k), "" if tau is None else _peak(tau, k)])
         units = ", ".join(f"{key} in {unit}" for key, unit in self.units.items())
         return Table(repr(self).partition(":")[0] + ")", head, rows, notes=[units]).html()
 
     def _repr_html_(self) -> str:
         return shown_or("trajectory", self, self.table_html())
-
-    def _range(self, dof: str) -> tuple[float | str, float | str]:
-        """Lowest and highest value of a coordinate; empty texts for a rate without one."""
-        if dof not in self.coordinate_names:
-            return "", ""
-        q = self.q[..., self.coordinate_names.index(dof)]
-        return float(q.min()), float(q.max())
 
     def __repr__(self) -> str:
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""

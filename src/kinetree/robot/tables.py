@@ -66,8 +66,7 @@ def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
         value = [value] * n
     if len(value) != n:
-        text = f"{name} has {counted(len(value), 'entry')}"
-        raise ShapeError(f"{text}; expected {n}, one for each joint.")
+        raise ShapeError(f"{name} has {counted(len(value), 'entry')}; expected {n}, one a joint.")
     return [default if entry is None else entry for entry in value]
 
 

@@ -36,7 +36,7 @@ def test_force_energy_and_slopes_count_from_the_end_of_the_play(x, beyond):
     robot, stiffness = block(damping=7.0), K if beyond else 0
     assert robot.spring_forces([x]) == pytest.approx([K * beyond])
     assert robot.potential_energy([x]) == pytest.approx(K / 2 * beyond**2)
-    assert kt.dynamics.spring_stiffness(robot.model, [x])[0, 0] == stiffness
+    assert robot.derivative("spring_forces")([x])[0, 0] == stiffness
     damping = 7.0 if beyond else 0
     by_q, by_dq = robot.inverse_dynamics_derivatives([x], [2], [1])[:2]
     assert by_q[0, 0] == stiffness and by_dq[0, 0] == damping
@@ -76,7 +76,5 @@ def test_play_is_refused_by_name():
         block().regressor([0], [0], [0])
     with pytest.raises(kt.errors.KinetreeError):
         block(play=-1)
-    with pytest.raises(kt.errors.KinetreeError):
-        kt.dynamics.spring_stiffness(block().model)
     with pytest.raises(kt.errors.KinetreeError):
         block().with_elastic_joint("slide", 1e4, motor_inertia=1.0, play=-0.1)

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from kinetree.cli import options as opt
+from kinetree.cli import writer
 from kinetree.cli.app import ITSELF, command
-from kinetree.cli.output import give
 from kinetree.core.text import counted
 from kinetree.engine import cache
 
@@ -28,7 +28,9 @@ def run(action: Literal["info", "clear"] = "info", /, *, json: opt.Json = False)
     """
     if action == "clear":
         removed = cache.clear()
-        give(json, lambda: {"removed": removed}, lambda: [f"{counted(removed, 'entry')} removed"])
+        writer.give(
+            json, lambda: {"removed": removed}, lambda: [f"{counted(removed, 'entry')} removed"]
+        )
         return
     stored = cache.info()
     names = ("enabled", "entries", "size", "limit")
@@ -39,4 +41,4 @@ def run(action: Literal["info", "clear"] = "info", /, *, json: opt.Json = False)
         f"size     {stored.size / 2**20:.1f} MiB of at most {stored.limit / 2**20:.0f} MiB",
     )
     found = {"folder": str(stored.folder)} | {x: getattr(stored, x) for x in names}
-    give(json, lambda: found, lambda: parts)
+    writer.give(json, lambda: found, lambda: parts)

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from kinetree.cli import options as opt
+from kinetree.cli import recordings, robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, give, waiting
-from kinetree.cli.recordings import read_motion
-from kinetree.cli.robots import find_robot
 from kinetree.model.units import factors
 from kinetree.motion.limits.check import check_limits
 from kinetree.motion.limits.report import MOVING, LimitReport
@@ -45,16 +43,16 @@ def run(
             ddq:JOINT, tau:JOINT; or - for standard input.
         tolerance: Share of a limit by which it may be exceeded.
     """
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
-    motion = read_motion(trajectory, loaded.model, options)
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
+    motion = recordings.read_motion(trajectory, loaded.model, options)
     speed = None if velocity is None else velocity * factors(loaded.model, "dq", degrees)
-    with waiting(f"compiling the dynamics of {loaded.name}"):
+    with writer.waiting(f"compiling the dynamics of {loaded.name}"):
         report = check_limits(loaded, motion, tolerance=tolerance, effort=effort, velocity=speed)
-    give(options.json, lambda: report.to_dict(degrees), lambda: parts(report, degrees))
+    writer.give(options.json, lambda: report.to_dict(degrees), lambda: parts(report, degrees))
     return 0 if report.ok else 1
 
 
-def parts(report: LimitReport, degrees: bool) -> Iterator[Part]:
+def parts(report: LimitReport, degrees: bool) -> Iterator[writer.Part]:
     """The verdict, the table of loads, the violations, and advice."""
     yield report.headline(), "good" if report.ok else "bad"
     yield ""

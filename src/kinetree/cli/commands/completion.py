@@ -1,20 +1,16 @@
 """`kinetree completion`: words that a shell completes."""
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-from cyclopts import Parameter
-from cyclopts.completion.detect import ShellDetectionError, detect_shell
+from typing import Literal
 
 from kinetree.cli import options as opt
+from kinetree.cli import writer
 from kinetree.cli.app import ITSELF, app, command, register
-from kinetree.cli.output import print_json, print_text
-from kinetree.errors import InputError
 
 
 @command(ITSELF, also="completions autocomplete")
 def run(
-    shell: Annotated[Literal["bash", "zsh", "fish"] | None, Parameter()] = None,
+    shell: Literal["bash", "zsh", "fish"],
     /,
     *,
     install: opt.Flag = False,
@@ -34,24 +30,18 @@ def run(
     JSON has shell, script, and path if it was installed.
 
     Args:
-        shell: The running shell if left out.
+        shell: Your shell, as in `echo $SHELL`.
         install: Write it where the shell finds it.
     """
-    try:
-        chosen = shell or detect_shell()
-    except ShellDetectionError:
-        raise InputError("the running shell is not known; add bash, zsh or fish.") from None
     register()
-    path = str(app.install_completion(shell=chosen)) if install else None
-    if install and chosen == "zsh":
+    path = str(app.install_completion(shell=shell)) if install else None
+    if install and shell == "zsh":
         start_completion(Path.home() / ".zshrc")
+    script = app.generate_completion(shell=shell)
     if json:
-        script = app.generate_completion(shell=chosen)
-        print_json({"shell": chosen, "script": script, "path": path})
-    elif path:
-        print(f"installed as {path}; open a new shell")
+        writer.print_json({"shell": shell, "script": script, "path": path})
     else:
-        print_text(app.generate_completion(shell=chosen))
+        writer.print_text(f"installed as {path}; open a new shell" if path else script)
 
 
 def start_completion(startup: Path) -> None:

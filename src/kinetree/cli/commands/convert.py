@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, check_output, give, waiting
-from kinetree.cli.robots import find_robot
 from kinetree.core.text import counted, number
 
 
@@ -44,16 +43,16 @@ def run(
     from kinetree.files.saving import FORMATS, save
     from kinetree.views.visuals import visual_source
 
-    check_output(output, robot, endings=[*FORMATS])
-    loaded = find_robot(robot, reading)
-    with waiting(f"writing {output.name}"):
+    writer.check_output(output, robot, endings=[*FORMATS])
+    loaded = robots.find_robot(robot, reading)
+    with writer.waiting(f"writing {output.name}"):
         saved = save(loaded, output)
     losses, source = list(saved.losses), visual_source(loaded)
     if source is not None and (count := sum(1 for _ in source.visuals())):
         shapes = counted(count, "shape")
         losses.append(f"{shapes} and meshes for drawing and collisions, with their colours")
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[writer.Part]:
         yield (
             f"{output}: {loaded.name} as {saved.format}; read back, "
             f"{counted(saved.joints, 'joint')} agree to {number(saved.difference, 2)}"
@@ -63,4 +62,4 @@ def run(
         yield from (f"- {loss}" for loss in losses)
 
     about = {"robot": loaded.name, "file": str(output)} | asdict(saved) | {"losses": losses}
-    give(json, lambda: about, parts)
+    writer.give(json, lambda: about, parts)

@@ -7,11 +7,10 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.cli import options as opt
+from kinetree.cli import writer
 from kinetree.cli.app import ITSELF, command
-from kinetree.cli.output import Part, give
 from kinetree.core.arrays import Array
 from kinetree.engine.kernel import llvm_problem
-from kinetree.model.units import factors, units
 from kinetree.present.tables import Column, Table
 from kinetree.robots.exercises import EXERCISES, Exercise
 
@@ -19,7 +18,7 @@ TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
 
 
 @command(ITSELF, also="example examples tour")
-def run(*, json: opt.Json = False, degrees: opt.Degrees = False) -> None:
+def run(*, json: opt.Json = False) -> None:
     """Solve the exercises of the course and print each result next to the published one.
 
     For example:
@@ -28,11 +27,10 @@ def run(*, json: opt.Json = False, degrees: opt.Degrees = False) -> None:
     kinetree demo
     ```
 
-    JSON has exercises (each with label, robot, joints, q, dq, ddq, units, tau_no_gravity, tau,
-    printed_no_gravity and printed), disagreement of the four formulations, relative, and
-    computed_by (kernel, or textbook if llvmlite is not installed).
+    JSON has exercises (each with label, q, dq, ddq, tau_no_gravity, tau, printed_no_gravity and
+    printed, in SI units), disagreement of the four formulations, relative.
     """
-    give(json, lambda: document(degrees), parts)
+    writer.give(json, document, parts)
 
 
 def forces(exercise: Exercise, gravity: bool = True) -> Array:
@@ -55,7 +53,7 @@ def disagreement() -> float:
     return worst
 
 
-def parts() -> Iterator[Part]:
+def parts() -> Iterator[writer.Part]:
     """The table of exercises, and how well the four formulations and the kernel agree."""
     rows: list[tuple[str, ...]] = []
     for x in EXERCISES:
@@ -77,26 +75,14 @@ def parts() -> Iterator[Part]:
         f"({', '.join(dynamics.FORMULATIONS)}) differ from it by at most {disagreement():.1e}, "
         "relative to the largest joint force."
     )
-    yield "Next: kinetree info panda, kinetree id panda --help, kinetree --help."
 
 
-def document(degrees: bool) -> dict[str, Any]:
+def document() -> dict[str, Any]:
     """The exercises as JSON; results in full precision."""
     documents: list[dict[str, Any]] = []
     for x in EXERCISES:
-        model, state = x.make().model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
-        documents.append(
-            {"label": x.name, "robot": model.name, "joints": list(model.dof_names)}
-            | {name: np.array(y) / factors(model, name, degrees) for name, y in state.items()}
-            | {"units": {name: units(model, name, degrees) for name in (*state, "tau")}}
-            | {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
-            | {
-                "printed_no_gravity": x.no_gravity.split() or None,
-                "printed": x.gravity.split() or None,
-            }
-        )
-    return {
-        "exercises": documents,
-        "disagreement": disagreement(),
-        "computed_by": "kernel" if llvm_problem() is None else "textbook",
-    }
+        state = {"q": x.q, "dq": x.dq, "ddq": x.ddq}
+        tau = {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
+        printed = {"printed_no_gravity": x.no_gravity.split(), "printed": x.gravity.split()}
+        documents.append({"label": x.name, **state, **tau, **printed})
+    return {"exercises": documents, "disagreement": disagreement()}

@@ -3,12 +3,10 @@
 from typing import Any, Literal, get_args
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import check_output, notify, print_json, print_text, waiting
-from kinetree.cli.robots import choose, find_robot
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Friction
-from kinetree.model import Model
 
 LETTERS = {
     "tau": r"\tau",
@@ -56,9 +54,10 @@ def run(
     symbols stand for), equations (by quantity).
 
     Args:
-        quantity: Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, christoffel; M, C and
-            g if left out. With constraints also M_r, c_r, g_r, h_r, N of the independent
-            coordinates, and Phi, J_Phi, gamma; M_r, h_r and Phi if left out.
+        quantity: Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, christoffel; if left
+            out M, C, g, and friction and springs if the robot has some. With constraints also M_r,
+            c_r, g_r, h_r, N of the independent coordinates, and Phi, J_Phi, gamma; if left out
+            M_r, h_r and Phi.
         format: Format of the equations.
         symbols: Numbers to replace by symbols: some of inertial, lengths, gravity, friction,
             drives, springs, or all.
@@ -67,44 +66,33 @@ def run(
     from kinetree.symbols.parameters import Kind
     from kinetree.symbols.robot import REDUCED, SYMBOLIC, symbolic
 
-    wanted = [choose(x, (*SYMBOLIC, *REDUCED), "quantity") for x in opt.split(quantity)]
+    wanted = [robots.choose(x, (*SYMBOLIC, *REDUCED), "the quantity") for x in opt.split(quantity)]
     known: tuple[Kind, ...] = get_args(Kind)
-    kinds: list[Kind] = [choose(x, known, "kind of symbols") for x in opt.split(symbols)]
+    kinds: list[Kind] = [robots.choose(x, known, "a kind of symbols") for x in opt.split(symbols)]
     if not 0 <= digits <= 17:
         raise InputError(f"--digits is {digits}; expected 1 to 17, or 0 for exact fractions.")
-    check_output(output)
-    model = find_robot(robot, reading).model
+    writer.check_output(output)
+    model = robots.find_robot(robot, reading).model
     if model.constraints is None and set(wanted) & set(REDUCED):
         raise InputError(
             f"--quantity is {', '.join(wanted)}; {', '.join(REDUCED)} need a robot with "
             f"constraints, and {model.name!r} has none. Expected {', '.join(SYMBOLIC)}."
         )
-    if model.constraints is None and not wanted:
-        report_left_out(model)
-    wanted = wanted or (["M", "C", "g"] if model.constraints is None else ["M_r", "h_r", "Phi"])
+    rubs = any(joint.friction != Friction() for joint in model.joints)
+    terms = ["M", "C", "g", *["friction"] * rubs, *["springs"] * bool(model.springs)]
+    wanted = wanted or (terms if model.constraints is None else ["M_r", "h_r", "Phi"])
     forms, texts = symbolic(model, "all" if "all" in kinds else kinds or None), dict[str, str]()
-    with waiting("deriving") as progress:
+    with writer.waiting("deriving") as progress:
         for name in wanted:
             progress(f"deriving {name}")
             texts[name] = getattr(getattr(forms, name), format)(digits or None)
     if not json:
-        print_text("\n".join(named(name, format, x) for name, x in texts.items()), output)
+        writer.print_text("\n".join(named(name, format, x) for name, x in texts.items()), output)
         return
     letters = {name: [str(x) for x in getattr(forms, name)] for name in ("q", "dq", "ddq")}
     values: dict[str, Any] = {str(symbol): float(x) for symbol, x in forms.values.items()}
     about = {"robot": forms.name, "format": format, **letters, "values": values}
-    print_json(about | {"equations": texts}, output)
-
-
-def report_left_out(model: Model) -> None:
-    """Print on stderr the forces of a robot that M, C and g do not have."""
-    rubs = any(joint.friction != Friction() for joint in model.joints)
-    names = [x for x, present in (("friction", rubs), ("springs", bool(model.springs))) if present]
-    if names:
-        notify(
-            f"{model.name!r} has {' and '.join(names)}, which M, C and g leave out: add --quantity "
-            f"M C g {' '.join(names)}, or --quantity tau, which has all."
-        )
+    writer.print_json(about | {"equations": texts}, output)
 
 
 def named(name: str, format: str, text: str) -> str:

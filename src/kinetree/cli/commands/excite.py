@@ -3,11 +3,9 @@
 from typing import Any
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.motion import Planned
-from kinetree.cli.output import check_motion, waiting
-from kinetree.cli.robots import find_robot
-from kinetree.cli.state import vector
+from kinetree.cli.planned import Planned
 from kinetree.constraints import unconstrained
 from kinetree.model.units import factors
 from kinetree.motion.limits.check import check_limits
@@ -61,12 +59,12 @@ def run(
     """
     from kinetree.identify import excite
 
-    check_motion(output, plot)
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
+    writer.check_motion(output, plot)
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
     model = loaded.model
-    middle = None if center is None else vector(model, "q", center, degrees, "--center")
+    middle = None if center is None else states.vector(model, "q", center, degrees, "--center")
     most: Any = None if acceleration is None else acceleration * factors(model, "ddq", degrees)
-    with waiting(f"searching a motion of {loaded.name}") as progress:
+    with writer.waiting(f"searching a motion of {loaded.name}") as progress:
         found = excite(
             loaded, duration, dt, harmonics=harmonics, use=use, center=middle, acceleration=most,
             rounds=rounds, seed=seed,

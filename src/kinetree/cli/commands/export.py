@@ -3,10 +3,8 @@
 from typing import Literal
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import check_output, print_json, print_text, waiting
-from kinetree.cli.robots import choose, find_robot
-from kinetree.errors import InputError
 
 
 @command("Write files, equations and code", also="codegen generate compile code")
@@ -60,13 +58,11 @@ def run(
     from kinetree.engine.kernels.step import STEPS
     from kinetree.model.labelled import DIRECTIONS
 
-    choose(quantity, [*DECLARED, *STEPS], "quantity")
-    directions = [choose(row, DIRECTIONS["6"], "row") for row in opt.split(rows)]
-    if len(set(directions)) < len(directions):
-        raise InputError(f"--rows are {', '.join(directions)}; expected each direction once.")
-    check_output(output)
-    loaded = find_robot(robot, reading)
-    with waiting(f"writing {quantity} of {loaded.name}"):
+    robots.choose(quantity, [*DECLARED, *STEPS], "the quantity")
+    directions = [robots.choose(row, DIRECTIONS["6"], "a row") for row in opt.split(rows)]
+    writer.check_output(output)
+    loaded = robots.find_robot(robot, reading)
+    with writer.waiting(f"writing {quantity} of {loaded.name}"):
         code = export(
             loaded, quantity, language, dtype=dtype, name=name, frame=frame, expressed=expressed,
             rows=[DIRECTIONS["6"].index(row) for row in directions] or None, free=opt.split(free),
@@ -75,6 +71,6 @@ def run(
     saved = None if output is None else [str(path) for path in code.save(output)]
     if json:
         about = {"robot": loaded.name, "quantity": quantity, "language": language}
-        print_json(about | {"function": code.name, "files": saved or code.files()})
+        writer.print_json(about | {"function": code.name, "files": saved or code.files()})
     else:
-        print_text(code.source if saved is None else "\n".join(f"wrote {x}" for x in saved))
+        writer.print_text(code.source if saved is None else "\n".join(f"wrote {x}" for x in saved))

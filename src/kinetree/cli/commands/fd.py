@@ -1,9 +1,9 @@
 """`kinetree fd`: forward dynamics."""
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots
 from kinetree.cli.app import command
 from kinetree.cli.dynamics import Request
-from kinetree.cli.robots import find_robot
 
 
 @command("Compute", also="forward-dynamics forward_dynamics aba accelerations")
@@ -35,5 +35,5 @@ def run(
     t if the file has it.
     """
     given = {"q": q, "dq": dq, "tau": tau}
-    request = Request(find_robot(robot, options.reading), data, given, output, options)
+    request = Request(robots.find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("forward_dynamics", "ddq")

@@ -1,7 +1,7 @@
 """`kinetree help`: the list of commands, or the help of one."""
 
+from kinetree.cli import robots
 from kinetree.cli.app import ITSELF, NAMES, app, command, register
-from kinetree.cli.robots import choose
 
 
 @command(ITSELF)
@@ -18,5 +18,5 @@ def run(name: str | None = None, /) -> None:
     Args:
         name: A command.
     """
-    register(*() if name is None else (choose(name, NAMES, "command"),))
+    register(*() if name is None else (robots.choose(name, NAMES, "the command"),))
     app.help_print([] if name is None else [name])

@@ -1,9 +1,9 @@
 """`kinetree id`: inverse dynamics."""
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots
 from kinetree.cli.app import command
 from kinetree.cli.dynamics import Request
-from kinetree.cli.robots import find_robot
 
 
 @command("Compute", also="dynamics inverse-dynamics inverse_dynamics rnea torques torque forces")
@@ -36,5 +36,5 @@ def run(
     t if the file has it.
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
-    request = Request(find_robot(robot, options.reading), data, given, output, options)
+    request = Request(robots.find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("inverse_dynamics", "tau")

@@ -2,26 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import recordings, robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import PAGES, check_output, give, show, waiting
-from kinetree.cli.recordings import as_file, request_of
-from kinetree.cli.robots import find_robot
-from kinetree.errors import InputError, need
+from kinetree.errors import InputError
 from kinetree.files.write import to_mjcf, to_urdf
 
 if TYPE_CHECKING:
-    from kinetree.identify import Identification, KnownLoad, Recording
+    from kinetree.identify import KnownLoad, Recording
     from kinetree.identify.gains import GainChoice
     from kinetree.identify.laws import AutoChoices
 
-CHOICES = ("auto", "symmetric", "directional", "stribeck", "sigmoid", "known")
 Choices = Annotated[opt.Words, Parameter(metavar="CHOICE...")]
 
 
@@ -51,7 +46,7 @@ def run(
     recorded: opt.Recorded = opt.RECORDED,
     reading: opt.BasicReading = opt.BASIC,
 ) -> int:
-    """Find friction, payload and all parameters in recordings, and write the robot with them.
+    """Find friction, masses and all parameters in recordings, and write the robot with them.
 
     The geometry of the robot is trusted, its masses are a first guess. The verdict is "good",
     "usable" or "not usable", with the reasons: a sign, a wrong zero, a tilted base, compensated
@@ -67,11 +62,10 @@ def run(
     JSON has robot, ok, verdict (word, reasons), causes (kind, joints, text, effect), output,
     report, joints, units, rms (of the joint forces held out), described, plain, base and found (rms
     error of the robot as described, of plain least squares, of the base parameters and of the
-    better of these and the robot), noise, friction, springs, masses and offsets (of, kind, value,
-    margin, described, learned, unit; value and margin are null where the data do not determine
-    them), payload (frame, mass, margin, com, error; or null), choices (of friction), lag, gains,
-    cutoff, method, base_parameters, unidentified (names), unknowns, condition, samples, held_out,
-    notes.
+    better of these and the robot), noise, unknowns (name, value, margin,
+    described, learned, unit; value and margin are null where the data do not determine them),
+    choices (of friction), lag, gains, cutoff, method,
+    base_parameters, unidentified (names), condition, samples, held_out, notes.
 
     Args:
         data: One or more recordings (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT,
@@ -79,7 +73,7 @@ def run(
             columns stand side by side.
         output: File to write, .urdf or .xml.
         test: Another recording for the test; the end of each DATA is used if left out.
-        report: File for a report with plots, .html; or a folder for one in Markdown.
+        report: File for a report with plots, .html.
         method: Kind of least squares: robust gives outliers little weight.
         friction: Friction to find: auto, symmetric, directional, stribeck, sigmoid or known (that
             of the file), for all joints, or for some as JOINT=CHOICE. auto chooses for each joint
@@ -106,52 +100,49 @@ def run(
     from kinetree.cli.identified import document, is_fine, parts
     from kinetree.identify.recording import recording_of
 
-    check_output(output, robot, endings=(".urdf", ".xml", ".mjcf"))
-    check_report(report)
+    writer.check_output(output, robot, endings=(".urdf", ".xml", ".mjcf"))
+    writer.check_output(report, name="--report", endings=writer.PAGES)
     if data.count(opt.STREAM) > 1:
         raise InputError("standard input (-) is given twice; expected it once.")
-    laws, loads, drives = friction_choices(friction), read_loads(payload, data), read_gains(gains)
-    described, share = find_robot(robot, reading), 1 / 3 if hold_out is None else hold_out
-    request = request_of(described.model, recorded, degrees, ("t", "q", "tau"))
+    laws, loads = friction_choices(friction), read_loads(payload, data)
+    described, share = robots.find_robot(robot, reading), 1 / 3 if hold_out is None else hold_out
+    request = recordings.request_of(described.model, recorded, degrees, ("t", "q", "tau"))
     request = replace(request, rate=rate)
-    with waiting("reading") as progress:
+    with writer.waiting("reading") as progress:
 
         def read(name: str) -> "Recording":
             progress(f"reading {name}")
-            with as_file(name) as path:
+            with recordings.as_file(name) as path:
                 return recording_of(path, described, request, cutoff=cutoff)
 
         result = library.identify(
             described, [read(name) for name in data],
             test=None if test is None else read(str(test)), hold_out=share,
             method=method, friction=laws, armature=armature, offsets=offsets, payloads=loads,
-            gains=drives, lag=lag, prior=prior, torque_cutoff=torque_cutoff,
+            gains=read_gains(gains, described.dof_names), lag=lag, prior=prior,
+            torque_cutoff=torque_cutoff,
         )  # fmt: skip
     write = to_urdf if output.suffix.lower() == ".urdf" else to_mjcf
     output.write_text(write(result.robot), encoding="utf-8", newline="\n")
-    page = None if report is None else str(write_report(result, report))
-    files = {"output": str(output), "report": page}
-    give(json, lambda: document(result) | files, lambda: parts(result))
+    if report is not None:
+        from kinetree.views.page.identification import identification_page
+
+        report.write_text(identification_page(result), encoding="utf-8", newline="\n")
+    files = {"output": str(output), "report": None if report is None else str(report)}
+    writer.give(json, lambda: document(result) | files, lambda: parts(result))
     if not json:
-        show([f"robot   {output}", *([f"report  {page}"] if page else [])])
+        writer.show([f"robot   {output}", *([f"report  {report}"] if report else [])])
     return 0 if is_fine(result) else 1
 
 
 def friction_choices(words: Sequence[str] | None) -> "AutoChoices":
-    """The friction to find, for all joints or {joint: choice}; the library checks the names."""
-    choices: dict[str, Any] = {}
-    for word in words or ["auto"]:
-        joint, _, choice = word.rpartition("=")
-        if choice not in CHOICES:
-            raise InputError(
-                f"--friction is {word!r}; expected one of {', '.join(CHOICES)}, or JOINT=CHOICE."
-            )
-        if joint in choices or ("" in choices and joint) or (not joint and choices):
-            raise InputError(
-                f"--friction is {' '.join(words or ())!r}; expected one choice for all joints, or "
-                "one for each joint as JOINT=CHOICE."
-            )
-        choices[joint] = choice
+    """The friction to find, for all joints or {joint: choice}; the library checks both."""
+    choices: dict[str, Any] = robots.words_by_name("--friction", words or ["auto"])
+    if "" in choices and len(choices) > 1:
+        raise InputError(
+            f"--friction is {' '.join(words or ())}; expected one choice for all joints, or "
+            "one for each as JOINT=CHOICE."
+        )
     return choices.get("", choices)
 
 
@@ -160,64 +151,19 @@ def read_loads(words: Sequence[str] | None, data: Sequence[str]) -> "list[KnownL
     from kinetree.identify import KnownLoad
 
     loads: dict[str, KnownLoad] = {}
-    for word in words or ():
-        name, _, numbers = word.rpartition("=")
-        try:
-            mass, *centre = (float(x) for x in numbers.split(","))
-        except ValueError:
-            mass, centre = float("nan"), []
-        if not (0 < mass < float("inf") and len(centre) in (0, 3) and np.isfinite(centre).all()):
+    for name, text in robots.words_by_name("--payload", words or ()).items():
+        mass, *centre = (robots.typed_number("--payload", name, x) for x in text.split(","))
+        if name not in data or mass <= 0 or len(centre) not in (0, 3):
             raise InputError(
-                f"--payload is {word!r}; expected FILE=MASS or FILE=MASS,X,Y,Z with a mass above 0 "
-                "in kg and its centre in the tool's frame in m, such as loaded.csv=2.5,0,0,0.1."
-            )
-        if name not in data or name in loads:
-            raise InputError(
-                f"--payload names the recording {name!r}; expected one of {', '.join(data)}, once."
+                f"--payload is {name}={text}; expected one of {', '.join(data)} with a mass above "
+                "0 in kg, and perhaps its centre in the tool's frame, m, such as a.csv=2,0,0,0.1."
             )
         loads[name] = KnownLoad(mass, centre or (0.0, 0.0, 0.0))
     return [loads.get(name) for name in data] if loads else None
 
 
-def read_gains(words: Sequence[str] | None) -> "GainChoice":
+def read_gains(words: Sequence[str] | None, joints: Sequence[str]) -> "GainChoice":
     """The gains of --gains: find, description or JOINT=NUMBER."""
-    if not words or list(words) in (["find"], ["description"]):
+    if not words or words[0] in ("find", "description"):
         return False if not words else True if words[0] == "find" else "description"
-    gains: dict[str, float] = {}
-    for word in words:
-        joint, _, value = word.rpartition("=")
-        try:
-            x = float(value)
-        except ValueError:
-            x = 0.0
-        if not joint or joint in gains or not np.isfinite(x) or x == 0:
-            raise InputError(
-                f"--gains is {' '.join(words)!r}; expected find, description, or the gain of each "
-                "joint once as JOINT=NUMBER, other than 0."
-            )
-        gains[joint] = x
-    return gains
-
-
-def check_report(path: Path | None) -> None:
-    """Raise an error if the report, a page or a folder, cannot be written to that place."""
-    if path is None:
-        return
-    if path.suffix.lower() in PAGES:
-        check_output(path, name="--report")
-    elif path.exists() and not path.is_dir():
-        raise InputError(f"--report is {path}, a file; expected a folder, or a name with .html.")
-    else:
-        need("matplotlib.figure", "plot", "a report in a folder (one with .html needs nothing)")
-
-
-def write_report(result: "Identification", path: Path) -> Path:
-    """Write one page if the name ends with .html, else a folder with report.md and its plots."""
-    from kinetree.identify import save_report
-
-    if path.suffix.lower() not in PAGES:
-        return save_report(result, path)
-    from kinetree.views.page.identification import identification_page
-
-    path.write_text(identification_page(result), encoding="utf-8", newline="\n")
-    return path
+    return robots.numbers_by_name("--gains", words, joints)

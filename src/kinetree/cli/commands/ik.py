@@ -6,17 +6,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.cli import options as opt
-from kinetree.cli import state
+from kinetree.cli import poses, recordings, robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import STDOUT, Part, print_csv, print_json, show, waiting
-from kinetree.cli.poses import read_path, typed_pose
-from kinetree.cli.recordings import with_units
-from kinetree.cli.robots import find_robot
-from kinetree.cli.state import document, joint_column, names_column
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.units import factors
-from kinetree.present.tables import Table
 
 
 @command("Simulate and check", also="inverse-kinematics inverse_kinematics ikine")
@@ -57,36 +51,36 @@ def run(
     from kinetree.motion.kinematics.follow import follow
     from kinetree.motion.kinematics.solve import inverse_kinematics
 
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
     model = loaded.model
     if sum(x is not None for x in (pose, position, path)) != 1:
         raise InputError("expected one of --pose, --position and --path, which give the goal.")
-    start = state.position(loaded, q, degrees) if q else None
-    with waiting(f"compiling the kinematics of {loaded.name}"):
+    start = states.position(loaded, q, degrees) if q else None
+    with writer.waiting(f"compiling the kinematics of {loaded.name}"):
         if path is not None:
-            found: Any = follow(loaded, read_path(path), start, frame=frame)
+            found: Any = follow(loaded, poses.read_path(path), start, frame=frame)
         else:
             name, words = ("--pose", pose) if position is None else ("--position", position)
-            goal = typed_pose(name, words, rotated=position is None)
+            goal = poses.typed_pose(name, words, rotated=position is None)
             found = inverse_kinematics(loaded, goal, start, frame=frame)
     if output is not None:
-        heads = with_units([f"q:{x}" for x in model.coordinate_names], model, degrees)
-        print_csv(heads, np.atleast_2d(found.q / factors(model, "q", degrees)), output)
+        heads = recordings.with_units([f"q:{x}" for x in model.coordinate_names], model, degrees)
+        writer.print_csv(heads, np.atleast_2d(found.q / factors(model, "q", degrees)), output)
     if options.json:
         names = ("reached", "position_error", "rotation_error")
-        print_json(document(model, {"q": found.q}, degrees) | {x: getattr(found, x) for x in names})
-    elif output != STDOUT:
-        show(parts(model, found, degrees))
+        writer.print_json(
+            states.document(model, {"q": found.q}, degrees) | {x: getattr(found, x) for x in names}
+        )
+    elif output != writer.STDOUT:
+        writer.show(parts(model, found, degrees))
     return 0 if np.all(found.reached) else 1
 
 
-def parts(model: Model, found: Any, degrees: bool) -> Iterator[Part]:
+def parts(model: Model, found: Any, degrees: bool) -> Iterator[writer.Part]:
     """A table of the joint positions, or of the first and last ones along a path."""
     rows, single = np.atleast_2d(found.q), found.q.ndim == 1
-    ends = {"q": rows[0]} if single else {"first": rows[0], "last": rows[-1]}
-    columns = [joint_column(model, head, "q", x, degrees) for head, x in ends.items()]
-    names = names_column(model, "joint", "q")
-    yield Table.of(f"{model.name}: joint positions", [names, *columns])
+    ends = {"position": rows[0]} if single else {"first": rows[0], "last": rows[-1]}
+    yield states.table(model, f"{model.name}: joint positions", "q", ends, degrees)
     far, turned = float(np.max(found.position_error)), float(np.max(found.rotation_error))
     errors = f"errors up to {far:.3g} m and {turned:.3g} rad"
     if np.all(found.reached):

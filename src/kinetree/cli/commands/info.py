@@ -4,22 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import degrees as in_degrees
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, give, width
-from kinetree.cli.robots import find_robot
 from kinetree.core.text import counted, number
 from kinetree.dynamics.constraints.mobility import mobility
-from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.files.description.records import Note
 from kinetree.files.report import (
     constraint_rows,
     contact_words,
@@ -38,6 +34,7 @@ from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 
 WIDE = 110  # columns of a screen on which the parent links are shown too
+ACTIVATION = ("dynamics", "time_constant", "delay")  # of an actuator
 MAX_REMARKS = 8  # that are shown; the others are counted
 TURNS, SLIDES = ("rad", "rad/s", "N m", "N m s/rad", "kg m^2"), ("m", "m/s", "N", "N s/m", "kg")
 
@@ -67,25 +64,16 @@ def run(
     the coefficient of each joint), actuators (with gears and laws), contacts (points, ground and
     friction; null without), constraints, mobility (degrees
     of freedom, redundant equations, motors; null without constraints), effects (what changes tau
-    besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
+    besides rigid bodies), notes, warnings; missing limits are null.
     """
-    found = find_robot(robot, reading)
-    missing = missing_meshes(found, reading.mesh_folder)
-    give(json, lambda: document(found, degrees, missing), lambda: parts(found, degrees, missing))
-
-
-def missing_meshes(robot: Robot, folder: Path | None) -> tuple[str, ...]:
-    """Mesh files that the robot's file names and that are not there; for drawing alone."""
-    from kinetree.views.visuals import missing_meshes, visual_source
-
-    source = visual_source(robot, folder=folder)
-    return () if source is None else missing_meshes(source)
+    found = robots.find_robot(robot, reading)
+    writer.give(json, lambda: document(found, degrees), lambda: parts(found, degrees))
 
 
 # JSON
 
 
-def document(robot: Robot, degrees: bool, missing: Sequence[str] = ()) -> dict[str, Any]:
+def document(robot: Robot, degrees: bool) -> dict[str, Any]:
     """Everything in the tables and more, as JSON."""
     model = robot.model
     total, moving = masses(model)
@@ -94,9 +82,7 @@ def document(robot: Robot, degrees: bool, missing: Sequence[str] = ()) -> dict[s
         "robot": model.name,
         "source": None if robot.report is None else str(robot.report.source),
         "base": model.base_name,
-        "tool": model.tool,
-        "n": model.n,
-        "nq": model.nq,
+        **{x: getattr(model, x) for x in ("tool", "n", "nq")},
         "mass": total,
         "moving_mass": moving,
         "gravity": model.gravity[3:],
@@ -112,48 +98,34 @@ def document(robot: Robot, degrees: bool, missing: Sequence[str] = ()) -> dict[s
         "effects": list(tau_effects(model)),
         "notes": [{"text": note.text, "where": note.where} for note in model.notes],
         "warnings": [{"text": note.text, "where": note.where} for note in model.warnings],
-        "missing_meshes": missing,
     }
 
 
 def joint_document(model: Model, i: int, degrees: bool) -> dict[str, Any]:
-    """A joint: its limits, friction and drive."""
-    joint = model.joints[i]
+    """A joint: its limits, friction and drive; speeds of a drive's curve are in SI units."""
+    joint, p = model.joints[i], model.parent[i]
     (unit, *_), scale = joint_units(joint, degrees)
-    limits, drive, friction = joint.limits, joint.drive, joint.friction
-    bend, laws = friction.stribeck, dict[str, Any]()
-    if bend is not None:
-        laws["stribeck"] = {x: getattr(bend, x) for x in ("static", "speed", "exponent")}
+    friction, laws = joint.friction, dict[str, Any]()
+    if friction.stribeck is not None:
+        laws["stribeck"] = asdict(friction.stribeck)
     laws |= {name: law_numbers(law) for name, law in smooth_laws(friction).items()}
     laws |= {} if is_zero(joint.loss) else {"load": list(joint.loss)}
-    curve = None if drive is None or drive.curve is None else drive.curve
     return {
         "name": joint.name,
         "type": joint.type,
-        "parent": parent_name(model, i),
+        "parent": model.base_name if p == WORLD else model.link_names[p],
         "link": model.link_names[i],
         "axis": joint.screw,
         "follows": joint.follows,
         "unit": unit,
-        "lower": limits.lower * scale,
-        "upper": limits.upper * scale,
-        "velocity": limits.velocity * scale,
-        "effort": limits.effort,
+        **{x: getattr(joint.limits, x) * scale for x in ("lower", "upper", "velocity")},
+        "effort": joint.limits.effort,
         "viscous": list(friction.viscous),
         "coulomb": list(friction.coulomb),
         **laws,
         "armature": joint.armature,
-        "drive": None
-        if drive is None
-        else {"curve": curve and [[speed * scale, force] for speed, force in curve]}
-        | {name: getattr(drive, name) for name in ("peak", "efficiency", "lag", "delay")},
+        "drive": None if joint.drive is None else asdict(joint.drive),
     }
-
-
-def parent_name(model: Model, i: int) -> str:
-    """The link that joint i hangs on."""
-    p = model.parent[i]
-    return model.base_name if p == WORLD else model.link_names[p]
 
 
 def joint_units(joint: Joint, degrees: bool) -> tuple[Sequence[str], float]:
@@ -161,26 +133,17 @@ def joint_units(joint: Joint, degrees: bool) -> tuple[Sequence[str], float]:
 
     A joint of several degrees of freedom has none.
     """
-    if joint.type not in SCREW_TYPES:
-        return ("",) * len(TURNS), 1.0
-    if joint.type == PRISMATIC:
-        return SLIDES, 1.0
-    if not degrees:
-        return TURNS, 1.0
-    return ("deg", "deg/s", *TURNS[2:]), in_degrees(1)
+    if joint.type not in SCREW_TYPES or joint.type == PRISMATIC:
+        return SLIDES if joint.type == PRISMATIC else ("",) * len(TURNS), 1.0
+    return (("deg", "deg/s", *TURNS[2:]), in_degrees(1)) if degrees else (TURNS, 1.0)
 
 
 def bodies(model: Model) -> list[dict[str, Any]]:
     """The base, then the links."""
     links = zip(model.link_names, model.m, model.com, model.I_com, strict=True)
     return [
-        {
-            "name": name,
-            "mass": float(m),
-            "com": com,
-            "inertia": I_com,
-            "principal": np.linalg.eigvalsh(np.asarray(I_com, float)),
-        }
+        {"name": name, "mass": float(m), "com": com, "inertia": I_com}
+        | {"principal": np.linalg.eigvalsh(np.asarray(I_com, float))}
         for name, m, com, I_com in [(model.base_name, *model.base), *links]
     ]
 
@@ -196,37 +159,32 @@ def spring_document(model: Model, spring: JointSpring, degrees: bool) -> dict[st
     """A spring, its rest position in degrees if its joints turn and `degrees` is set."""
     stiffness, _, rest = spring_units(spring, model.joints)
     turned = degrees and rest == "rad"
-    more = {x: float(getattr(spring, x)) for x in ("damping", "play") if getattr(spring, x)}
-    return {
-        "name": spring.name,
-        **arms(model, spring),
-        **more,
-        "stiffness": float(spring.stiffness),
-        "rest": in_degrees(float(spring.rest)) if turned else float(spring.rest),
-        "units": {"stiffness": stiffness, "rest": "deg" if turned else rest},
-    }
+    numbers = {x: float(getattr(spring, x)) for x in ("stiffness", "rest", "damping", "play")}
+    numbers["rest"] *= in_degrees(1) if turned else 1
+    units = {"stiffness": stiffness, "rest": "deg" if turned else rest}
+    return {"name": spring.name} | arms(model, spring) | numbers | {"units": units}
 
 
 def actuator_document(model: Model, x: JointActuator, degrees: bool) -> dict[str, Any]:
     """An actuator: its kind, gears, law and ranges; those of angles in degrees if that is set."""
     fields = ("gain", "bias", "dynamics", "time_constant", "delay", "early", "force_range")
     scale = in_degrees(1) if degrees and goal_kind(model, x) == RAD else 1.0
-    control, activation = control_units(model, x, degrees)
+    units = zip(("control", "activation"), control_units(model, x, degrees), strict=True)
+    ranges = {f"{y}_range": getattr(x, f"{y}_range") for y in ("control", "activation")}
     return {
         "name": x.name,
         "kind": actuator_kind(x),
         **arms(model, x),
         **{field: getattr(x, field) for field in fields},
-        "control_range": [end * scale for end in x.control_range],
-        "activation_range": [end * scale for end in x.activation_range],
-        "units": {"control": control, "activation": activation},
+        **{name: [end * scale for end in ends] for name, ends in ranges.items()},
+        "units": dict(units),
     }
 
 
 # The screen
 
 
-def parts(robot: Robot, degrees: bool, missing: Sequence[str]) -> Iterator[Part]:
+def parts(robot: Robot, degrees: bool) -> Iterator[writer.Part]:
     """The robot in a few lines, its tables, and warnings and notes below them."""
     model = robot.model
     source = "" if robot.report is None else f" from {robot.report.source.name}"
@@ -245,22 +203,14 @@ def parts(robot: Robot, degrees: bool, missing: Sequence[str]) -> Iterator[Part]
     for table in tables(model, degrees) if model.joints else ():
         yield ""
         yield table
-    listed = {"warning": remarks(model.warnings), "note": remarks(model.notes)}
-    listed["missing mesh file"] = [f"- {path}" for path in missing]
-    for title, lines in listed.items():
-        if lines:
+    for title, notes in (("warning", model.warnings), ("note", model.notes)):
+        if notes:
             yield ""
-            yield counted(len(lines), title), "title" if title == "note" else "warning"
-        yield from lines[:MAX_REMARKS]
-        if len(lines) > MAX_REMARKS:
-            yield f"- and {len(lines) - MAX_REMARKS} more (--json has all)"
-    if missing:
-        yield "Only view and report need them; --folder names where they are."
-
-
-def remarks(notes: Sequence[Note]) -> list[str]:
-    """Notes with their places."""
-    return [f"- {note.text}" + (f" [{note.where}]" if note.where else "") for note in notes]
+            yield counted(len(notes), title), "title" if title == "note" else "warning"
+        for note in notes[:MAX_REMARKS]:
+            yield f"- {note.text}" + (f" [{note.where}]" if note.where else "")
+        if len(notes) > MAX_REMARKS:
+            yield f"- and {len(notes) - MAX_REMARKS} more (--json has all)"
 
 
 def tables(model: Model, degrees: bool) -> Iterator[Table]:
@@ -268,33 +218,48 @@ def tables(model: Model, degrees: bool) -> Iterator[Table]:
     yield joint_table(model, degrees)
     base, *moving = bodies(model)
     links = [base, *moving] if base["mass"] else moving
-    yield Table.of(
-        "links, with their centres of mass in their own frames",
-        [
-            Column("link", [x["name"] for x in links]),
-            Column("mass", [x["mass"] for x in links], "kg", 5),
-            Column("centre of mass", side_by_side(links, "com"), "m"),
-            Column("principal moments", side_by_side(links, "principal"), "kg m^2"),
-        ],
-    )
+    columns = [
+        Column("link", [x["name"] for x in links]),
+        Column("mass", [x["mass"] for x in links], "kg", 5),
+        Column("centre of mass", side_by_side(links, "com"), "m"),
+        Column("principal moments", side_by_side(links, "principal"), "kg m^2"),
+    ]
+    yield Table.of("links, with their centres of mass in their own frames", columns)
     if rows := constraint_rows(model):
         head = ("constraint", "kind", "ties", "equations", "redundant")
         cells = [(x.name, x.kind, x.text, x.equations, x.redundant or "-") for x in rows]
         yield Table("constraints", head, cells, text=3)
     springs = [spring_document(model, x, degrees) for x in model.springs]
-    if springs:
-        columns = [Column("spring", [x["name"] for x in springs])]
-        columns.append(Column("pulls on", map(acts_on, springs), left=True))
-        for key in ("stiffness", "rest"):
-            columns.append(
-                Column(key, [x[key] for x in springs], [x["units"][key] for x in springs])
-            )
-        yield Table.of("springs", columns)
+    yield from record_table("springs", springs, ("stiffness", "rest", "damping", "play"))
     actuators = [actuator_document(model, x, degrees) for x in model.actuators]
-    if actuators:
-        yield actuator_table(actuators)
-    if any(joint.drive for joint in model.joints):
-        yield drive_table(model, degrees)
+    ranges = ("control_range", "force_range", "activation_range")
+    yield from record_table("actuators", actuators, ("kind", *ranges, *ACTIVATION))
+    driven = {x.name: drive_parts(x.drive) for x in model.joints if x.drive is not None}
+    if driven:
+        rows = [(name, ", ".join(map(" ".join, x.items()))) for name, x in driven.items()]
+        yield Table("drives", ("drive of", "numbers, SI units"), rows, text=2)
+
+
+def record_table(
+    title: str, rows: Sequence[Mapping[str, Any]], keys: Sequence[str]
+) -> Iterator[Table]:
+    """A row for each spring or actuator: what it acts on, and its numbers with their units."""
+    if not rows:
+        return
+    columns = [Column("name", [x["name"] for x in rows])]
+    columns.append(Column("acts on", map(acts_on, rows), left=True))
+    for key in keys:
+        head = key.removesuffix("_range")
+        texts = [range_or_number(x[key]) for x in rows]
+        if {*texts} != {"-"}:
+            columns.append(Column(head, texts, [x["units"].get(head, "") for x in rows]))
+    yield Table.of(title, columns)
+
+
+def range_or_number(x: Any) -> str:
+    """A range, a number or a word; "-" for none."""
+    text = " .. ".join(number(y, 4) for y in x) if isinstance(x, list | tuple) else number(x)
+    return "-" if text in ("-inf .. inf", "none", "0") else text
 
 
 def side_by_side(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
@@ -306,34 +271,27 @@ def side_by_side(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
 
 def joint_table(model: Model, degrees: bool) -> Table:
     """A row for every joint; friction and armature as far as the robot has them."""
-    joints = model.joints
+    joints, rows = model.joints, [joint_document(model, i, degrees) for i in model.links]
     units, scales = zip(*(joint_units(x, degrees) for x in joints), strict=True)
     laws = [law_texts(x.friction, lambda y: number(y, 4)) for x in joints]
-    numbers = {
-        "range": [range_text(x, k) for x, k in zip(joints, scales, strict=True)],
-        "speed": [finite(x.limits.velocity * k) for x, k in zip(joints, scales, strict=True)],
-        "effort": [finite(x.limits.effort) for x in joints],
-        "viscous": [both(x.friction.viscous) for x in joints],
-        "Coulomb": [both(x.friction.coulomb) for x in joints],
-        "armature": [both((x.armature, x.armature)) for x in joints],
+    ranges = map(range_text, joints, scales)
+    numbers = {  # heading: cells, and the place of their unit
+        "range": ([*ranges], 0),
+        "speed": ([finite(x["velocity"]) for x in rows], 1),
+        "effort": ([finite(x["effort"]) for x in rows], 2),
+        "viscous": ([both(x["viscous"]) for x in rows], 3),
+        "Coulomb": ([both(x["coulomb"]) for x in rows], 2),
+        "armature": ([both([x["armature"]]) for x in rows], 4),
     }
-    kinds = {"range": 0, "speed": 1, "effort": 2, "viscous": 3, "Coulomb": 2, "armature": 4}
-    columns = [
-        Column("joint", [x.name for x in joints]),
-        Column("type", [x.type for x in joints], left=True),
-    ]
-    if width() >= WIDE:
-        columns.append(Column("on", [parent_name(model, i) for i in model.links], left=True))
-    columns.append(Column("moves", model.link_names, left=True))
-    columns += [
-        Column(head, cells, [unit[kinds[head]] for unit in units])
-        for head, cells in numbers.items()
-        if (kinds[head] <= 2 and head != "Coulomb") or {*cells} != {"-"}
-    ]
-    columns += [
-        Column(f"{law} friction", [texts.get(law, "-") for texts in laws])
-        for law in dict.fromkeys(law for texts in laws for law in texts)
-    ]
+    columns = [Column("joint", [x["name"] for x in rows])]
+    for head, key in (("type", "type"), ("on", "parent"), ("moves", "link")):
+        if head != "on" or writer.width() >= WIDE:
+            columns.append(Column(head, [x[key] for x in rows], left=True))
+    for head, (cells, k) in numbers.items():
+        if head in ("range", "speed", "effort") or {*cells} != {"-"}:
+            columns.append(Column(head, cells, [unit[k] for unit in units]))
+    for law in dict.fromkeys(law for texts in laws for law in texts):
+        columns.append(Column(f"{law} friction", [texts.get(law, "-") for texts in laws]))
     return Table.of("joints", columns)
 
 
@@ -351,55 +309,12 @@ def finite(x: float) -> str:
     return number(x, 4) if isfinite(x) else "-"
 
 
-def both(pair: tuple[Scalar, Scalar]) -> str:
+def both(pair: Sequence[Scalar]) -> str:
     """Friction forward and backward: one number if they are equal, "-" for none."""
-    texts = [number(x, 3) if float(x) else "-" for x in pair]
-    return texts[0] if texts[0] == texts[1] else "/".join(texts)
+    return "/".join(dict.fromkeys(number(x, 3) if float(x) else "-" for x in pair))
 
 
 def acts_on(x: Mapping[str, Any]) -> str:
     """The sum of joint positions that a spring or actuator acts on, or its links."""
     terms = (name if k == 1 else f"{k:.4g} {name}" for name, k in x["joints"].items())
     return " + ".join(terms) or " - ".join(x.get("links", []))
-
-
-def actuator_table(actuators: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for every actuator: its kind, the joints with their gears, its ranges and delays."""
-    columns = [
-        Column("actuator", [x["name"] for x in actuators]),
-        Column("kind", [x["kind"] for x in actuators], left=True),
-        Column("drives", map(acts_on, actuators), left=True),
-    ]
-    for key in ("control", "force", "activation"):
-        texts = [actuator_range(x[f"{key}_range"]) for x in actuators]
-        if key != "activation" or {*texts} != {"-"}:
-            columns.append(Column(key, texts, [x["units"].get(key, "") for x in actuators]))
-    for key, unit in (("dynamics", ""), ("time_constant", "s"), ("delay", "s")):
-        texts = [x[key] if x[key] not in (0, "none") else "-" for x in actuators]
-        if {*texts} != {"-"}:
-            columns.append(Column(key.replace("_", " "), texts, unit))
-    return Table.of("actuators", columns)
-
-
-def actuator_range(limits: Range) -> str:
-    """A range; "-" if there is none."""
-    return "-" if tuple(limits) == UNLIMITED else " .. ".join(number(end, 4) for end in limits)
-
-
-def drive_table(model: Model, degrees: bool) -> Table:
-    """A row for every drive: its torque-speed curve and other numbers, as far as there are any."""
-    driven = [x for x in model.joints if x.drive is not None]
-    units = [joint_units(x, degrees)[0] for x in driven]
-    drives = [drive_parts(x.drive, joint_units(x, degrees)[1]) for x in driven if x.drive]
-    curves = [
-        f"{x['curve']} {unit[1]}" if "curve" in x else "-"
-        for x, unit in zip(drives, units, strict=True)
-    ]
-    forces = [unit[2] for unit in units]
-    columns = [Column("drive of", [x.name for x in driven])]
-    columns.append(Column("most force at speed", curves, forces, left=True))
-    for key in ("peak", "efficiency", "lag", "delay"):
-        texts = [x.get(key, "-") for x in drives]
-        if {*texts} != {"-"}:
-            columns.append(Column(key, texts, forces if key == "peak" else ""))
-    return Table.of("drives", columns)

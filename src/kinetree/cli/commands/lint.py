@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, give
 from kinetree.core.text import counted
 
 if TYPE_CHECKING:
     from kinetree.linting import Lint
 
-MAX_SHOWN = 20  # findings on the screen; --json has all
 VERDICTS = {"fine": "fine", "problems": "not in order", "unreadable": "cannot be read"}
 
 
@@ -53,21 +52,19 @@ def run(
     options = replace(reading, strict=False).options()
     del options["strict"]
     found = lint(robot, meshes=meshes, mesh_folder=reading.mesh_folder, **options)
-    give(json, found.to_dict, lambda: parts(found))
+    writer.give(json, found.to_dict, lambda: parts(found))
     return 1 if found.problems or (reading.strict and found.remarks) else 0
 
 
-def parts(found: "Lint") -> Iterator[Part]:
+def parts(found: "Lint") -> Iterator[writer.Part]:
     """The verdict, then problems and remarks, each with its correction."""
     listed = {"problem": found.problems, "remark": found.remarks}
     counts = ", ".join(counted(len(some), level) for level, some in listed.items() if some)
     verdict = f"{found.source}: {VERDICTS[found.verdict]}"
     style = "good" if found.verdict == "fine" else "bad"
     yield verdict + (f" ({counts})" if counts else ""), style
-    for level, some in listed.items():
-        for x in some[:MAX_SHOWN]:
+    for some in listed.values():
+        for x in some:
             yield f"- {x.text}" + (f" [{x.where}]" if x.where else "")
             if x.correction:
                 yield f"  Correction: {x.correction}."
-        if len(some) > MAX_SHOWN:
-            yield f"- and {counted(len(some) - MAX_SHOWN, f'more {level}')} (--json)"

@@ -6,17 +6,13 @@ import numpy as np
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import poses, robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.motion import Planned
-from kinetree.cli.output import STDOUT, WARNING, check_motion, notify, show, waiting
-from kinetree.cli.poses import typed_pose
-from kinetree.cli.robots import find_robot
-from kinetree.cli.state import pieces_of, vector
+from kinetree.cli.planned import Planned
 from kinetree.core.text import counted, number
 from kinetree.errors import InputError
 from kinetree.model.units import factors
 from kinetree.motion.limits.check import check_limits
-from kinetree.motion.limits.report import LimitReport
 
 if TYPE_CHECKING:
     from kinetree.optimal import Solution
@@ -76,8 +72,8 @@ def run(
     """
     from kinetree.optimal.least_effort import distances, least_effort, smoothed
 
-    check_motion(output, plot)
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
+    writer.check_motion(output, plot)
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
     model = loaded.model
     if (to is None) == (to_pose is None):
         raise InputError(
@@ -85,17 +81,17 @@ def run(
             if to
             else "there is no goal; expected --to with a position, or --to-pose X Y Z."
         )
-    start = vector(model, "q", q, degrees, "--from")
-    goal = None if to is None else vector(model, "q", to, degrees, "--to", start)
-    rotated = len(pieces_of(to_pose)) > 3
-    pose = None if to_pose is None else typed_pose("--to-pose", to_pose, rotated=rotated)
+    start = states.vector(model, "q", q, degrees, "--from")
+    goal = None if to is None else states.vector(model, "q", to, degrees, "--to", start)
+    rotated = len(states.pieces_of(to_pose)) > 3
+    pose = None if to_pose is None else poses.typed_pose("--to-pose", to_pose, rotated=rotated)
     speed = None if velocity is None else velocity * factors(model, "dq", degrees)
     if model.actuators:
-        notify(f"the actuators of {loaded.name!r} are not used: forces of its joints are planned")
+        writer.notify(f"forces of joints are planned, not actuators of {loaded.name!r}")
     planned = smoothed(loaded)
     if planned is not loaded:
-        notify(f"the plan has smooth friction instead of the dry friction of {loaded.name!r}.")
-    with waiting(f"planning the motion of {loaded.name}"):
+        writer.notify(f"the plan has smooth instead of dry friction of {loaded.name!r}.")
+    with writer.waiting(f"planning the motion of {loaded.name}"):
         solution = least_effort(
             planned, start, goal, pose=pose, frame=frame, actuated=opt.split(actuated) or None,
             duration=duration, dt=dt, effort=effort, velocity=speed, iterations=iterations,
@@ -114,9 +110,22 @@ def run(
         "step_error": strayed, "violations": [x.text(degrees) for x in report.violations],
     }  # fmt: skip
     Planned(loaded, motion, report, "least effort", about).write(output, None, options)
-    if not options.json and output != STDOUT:
-        show([closing(solution, misses)])
-    return verdict(solution, misses, strayed, report, degrees)
+    if not options.json and output != writer.STDOUT:
+        writer.show([closing(solution, misses)])
+    warnings: list[str] = []
+    if not solution.converged:
+        warnings.append(f"the plan has not converged ({solution.reason}); see --iterations")
+    if max(misses.values()) > NEAR:
+        warnings.append("the goal is not reached; a longer --duration or more --effort may help")
+    warnings += [f"a limit is not kept: {x.text(degrees)}" for x in report.violations[:1]]
+    if not strayed <= STRAY:
+        warnings.append(
+            f"steps of {dt:g} s are too long: the plan ends {max(misses.values()):.2g} from the "
+            f"goal, but its forces in finer steps end {strayed:.2g} off; choose a smaller --dt"
+        )
+    for warning in warnings:
+        writer.notify(warning, writer.WARNING)
+    return 1 if warnings else 0
 
 
 def closing(solution: "Solution", misses: dict[str, float]) -> str:
@@ -132,41 +141,3 @@ def closing(solution: "Solution", misses: dict[str, float]) -> str:
         f"cost {number(solution.cost)} ({costs}); {counted(len(solution.history), 'iteration')}, "
         f"{solution.reason}; the end misses the goal by {apart}"
     )
-
-
-def verdict(
-    solution: "Solution",
-    misses: dict[str, float],
-    strayed: float,
-    report: LimitReport,
-    degrees: bool,
-) -> int:
-    """The exit code, after a line on stderr for what a user has to know.
-
-    strayed: distance of the end that is due to the length of the steps, rad or m.
-    """
-    from kinetree.optimal.ilqr import ITERATIONS
-
-    warnings: list[str] = []
-    if not solution.converged:
-        more = "; --iterations allows more" if solution.reason == ITERATIONS else ""
-        warnings.append(f"the plan has not converged: {solution.reason}{more}")
-    if max(misses.values()) > NEAR:
-        reach = "it may be out of reach; " if "position" in misses else ""
-        warnings.append(
-            f"the goal is not reached; {reach}a longer --duration, or more --effort, may help"
-        )
-    if not report.ok:
-        more = len(report.violations) - 1
-        others = f" and {counted(more, 'violation')} more" if more else ""
-        warnings.append(f"limits are not kept: {report.violations[0].text(degrees)}{others}")
-    if not strayed <= STRAY:
-        unit = solution.trajectory.units["q"]
-        warnings.append(
-            f"steps of {solution.problem.dt:g} s are too long: the plan ends "
-            f"{max(misses.values()):.2g} from the goal, but its forces in finer steps end "
-            f"{strayed:.2g} {unit} from the plan; choose a smaller --dt"
-        )
-    for warning in warnings:
-        notify(warning, WARNING)
-    return 1 if warnings else 0

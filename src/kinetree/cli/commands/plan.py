@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.motion import Planned
-from kinetree.cli.output import check_motion, notify, waiting
-from kinetree.cli.recordings import announced, request_of
-from kinetree.cli.robots import find_robot
-from kinetree.cli.state import vector
+from kinetree.cli.planned import Planned
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -32,7 +29,6 @@ def run(
     *,
     q: opt.Position = None,
     to: opt.Numbers = None,
-    through: opt.RecordingOrNone = None,
     time_optimal: opt.Flag = False,
     speed: opt.Number = None,
     duration: opt.Number = None,
@@ -65,7 +61,6 @@ def run(
     Args:
         to: Goal, a position as --q; several waypoints have a / between them. Joints that are not
             named stay where they are: in --q, or in the waypoint before.
-        through: Recording with a waypoint q:JOINT in every row, instead of --q and --to.
         time_optimal: Use the limits everywhere on the path, not only at its hardest point.
         speed: Share of the fastest speed on this path, above 0 and at most 1; 0.9 if left out. With
             1, a time-optimal motion may exceed a limit between the samples of its file.
@@ -75,15 +70,15 @@ def run(
     if duration is not None and (time_optimal or speed is not None):
         other = "--time-optimal" if time_optimal else "--speed"
         raise InputError(f"--duration and {other} both decide the time; expected one of them.")
-    check_motion(output, plot)
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
+    writer.check_motion(output, plot)
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
     model, share = loaded.model, SPEED if speed is None else speed
-    points = waypoints(model, q, to, through, options)
+    points = waypoints(model, q, to, degrees)
     rates: dict[str, Any] = {
         "velocity": velocity and velocity * factors(model, "dq", degrees),
         "acceleration": acceleration and acceleration * factors(model, "ddq", degrees),
     }
-    with waiting(f"compiling the dynamics of {loaded.name}"):
+    with writer.waiting(f"compiling the dynamics of {loaded.name}"):
         if time_optimal:
             path = path_through(loaded, points, 1.0, 1 / SAMPLES)
             made = fastest(loaded, path, dt=dt * share, effort=effort, **rates)
@@ -100,34 +95,19 @@ def run(
     Planned(loaded, motion, report, words, about).write(output, plot, options)
 
 
-def waypoints(
-    model: Model,
-    q: list[str] | None,
-    to: list[str] | None,
-    through: str | None,
-    options: opt.Options,
-) -> Array:
+def waypoints(model: Model, q: list[str] | None, to: list[str] | None, degrees: bool) -> Array:
     """Positions to pass, (K, nq), in SI units, from the start to the goal."""
-    degrees = options.degrees
-    if through is not None:
-        if q or to:
-            raise InputError("--through has start and goal; leave out --q and --to.")
-        table, name = announced(through, request_of(model, options.recorded, degrees, ("q",)))
-        if "t" in table.values:
-            notify(f"{name}: the times of waypoints are not used.")
-        return table.values["q"]
     if not to:
         raise InputError(
             "there is no goal; expected --to with a position, such as --to "
-            f"{model.coordinate_names[0] if model.nq else 'joint'}=0.5, or --through FILE."
+            f"{model.coordinate_names[0] if model.nq else 'joint'}=0.5."
         )
-    points = [vector(model, "q", q, degrees)]
+    points = [states.vector(model, "q", q, degrees)]
     for words in parted(to):
-        points.append(vector(model, "q", words, degrees, "--to", points[-1]))
+        points.append(states.vector(model, "q", words, degrees, "--to", points[-1]))
     for k, (a, b) in enumerate(pairwise(points), 1):
         if np.array_equal(a, b):
-            where = "the start" if k == 1 else f"waypoint {k - 1}"
-            raise InputError(f"waypoint {k} of --to is {where} itself; expected a way to go.")
+            raise InputError(f"waypoint {k} of --to is where the robot is; expected a way to go.")
     return np.array(points)
 
 

@@ -6,11 +6,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import recordings, robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import check_output, notify, notify_missing, print_json, waiting
-from kinetree.cli.recordings import read_motion
-from kinetree.cli.robots import find_robot, typed_number
-from kinetree.cli.state import position
 from kinetree.core.text import counted
 from kinetree.errors import InputError
 
@@ -77,30 +74,32 @@ def run(
     """
     from kinetree.views.render import render
 
-    check_output(output, trajectory)
+    writer.check_output(output, trajectory)
     pixels, place = read_size(size), read_camera(camera, options.degrees)
-    loaded, folder = find_robot(robot, options.reading), options.reading.mesh_folder
+    loaded, folder = robots.find_robot(robot, options.reading), options.reading.mesh_folder
     moving = output.suffix.lower() in (".gif", ".mp4")
-    with waiting(f"drawing {loaded.name}") as progress:
+    with writer.waiting(f"drawing {loaded.name}") as progress:
         motion, faint = (
-            None if data is None else read_motion(data, loaded.model, options)
+            None if data is None else recordings.read_motion(data, loaded.model, options)
             for data in (trajectory, plan)
         )
-        given: dict[str, Any] = {} if q is None else {"q": position(loaded, q, options.degrees)}
+        given: dict[str, Any] = (
+            {} if q is None else {"q": states.position(loaded, q, options.degrees)}
+        )
         made = render(
             loaded, motion, path=output, time=time, size=pixels, fps=fps, speed=speed, theme=theme,
             camera=place, zoom=zoom, add=opt.split(add), hide=opt.split(hide),
             plans=[] if faint is None else [faint], transparent=transparent, folder=folder,
             progress=lambda done, total: progress(f"{done} of {counted(total, 'frame')}"), **given,
         )  # fmt: skip
-    notify_missing(made.not_drawn)
+    writer.notify_missing(made.not_drawn)
     about = {"robot": loaded.name, "file": str(output), "bytes": output.stat().st_size}
     if options.json:
         about |= {"width": made.size[0], "height": made.size[1], "frames": made.frames}
-        print_json(about | {"duration": made.duration, "not_drawn": list(made.not_drawn)})
+        writer.print_json(about | {"duration": made.duration, "not_drawn": list(made.not_drawn)})
     else:
         frames = f"{counted(made.frames, 'frame')}, {made.duration:g} s, " if moving else ""
-        notify(f"wrote {output}, {frames}{output.stat().st_size / 1e6:.2f} MB")
+        writer.notify(f"wrote {output}, {frames}{output.stat().st_size / 1e6:.2f} MB")
 
 
 def read_size(text: str) -> tuple[int, int]:
@@ -115,11 +114,6 @@ def read_camera(words: list[str] | None, degrees: bool) -> tuple[float, float] |
     """Read turn and height of the camera, rad; None if they were not typed."""
     if words is None:
         return None
-    pieces, unit = opt.split(words), DEGREE if degrees else 1.0
-    if len(pieces) != 2:
-        raise InputError(
-            f"--camera has {counted(len(pieces), 'number')}; expected two: its turn about the "
-            "vertical and its height above the horizon, such as --camera 0.5 0.3."
-        )
-    turn, height = (typed_number("--camera", "an angle", x) * unit for x in pieces)
-    return turn, height
+    angles = states.typed_vector("--camera", "the camera", ("turn", "height"), words)
+    unit = DEGREE if degrees else 1.0
+    return angles.get("turn", 0.0) * unit, angles.get("height", 0.0) * unit

@@ -1,9 +1,8 @@
 """`kinetree report`: one HTML page with everything about a robot."""
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import check_output, notify, notify_missing, print_json, waiting
-from kinetree.cli.robots import find_robot
 from kinetree.errors import InputError
 
 
@@ -42,20 +41,18 @@ def run(
 
     if json and output is None:
         raise InputError("--json describes the written file, so it needs one: add -o robot.html.")
-    if not 10 <= samples <= 1_000_000:
-        raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
-    check_output(output, robot)
-    loaded = find_robot(robot, reading)
-    with waiting(f"writing the page of {loaded.name}"):
+    writer.check_output(output, robot)
+    loaded = robots.find_robot(robot, reading)
+    with writer.waiting(f"writing the page of {loaded.name}"):
         stage = stage_of(loaded, folder=reading.mesh_folder)
         text = page_of(stage, samples=samples, degrees=degrees)
-    notify_missing(stage.scene.remarks)
+    writer.notify_missing(stage.scene.remarks)
     if output is None:
         print(text, end="")
         return
     size, warnings = output.write_bytes(text.encode()), len(loaded.model.warnings)
     about = {"robot": loaded.name, "file": str(output), "bytes": size, "warnings": warnings}
     if json:
-        print_json(about | {"not_drawn": list(stage.scene.remarks)})
+        writer.print_json(about | {"not_drawn": list(stage.scene.remarks)})
     else:
-        notify(f"wrote {output}, {size / 1e6:.2f} MB")
+        writer.notify(f"wrote {output}, {size / 1e6:.2f} MB")

@@ -8,25 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from kinetree.cli import options as opt
+from kinetree.cli import recordings, robots, states, writer
 from kinetree.cli.app import command
-from kinetree.cli.controls import read_controls
-from kinetree.cli.output import STDOUT, WARNING, Part, check_motion, give, notify, waiting
-from kinetree.cli.recordings import (
-    announced,
-    in_users_units,
-    read_motion,
-    request_of,
-    write_motion,
-)
-from kinetree.cli.robots import find_robot
-from kinetree.cli.state import document, joint_column, names_column, position, state, vector
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number, without_rounding
 from kinetree.errors import InputError
-from kinetree.model.units import control_factors, control_units
+from kinetree.model import Model
+from kinetree.model.units import control_factors, control_units, goal_kind
 from kinetree.motion.plan.within_limits import reference_to
 from kinetree.present.tables import Column, Table
 from kinetree.robot import Robot
+from kinetree.simulate.options import LimitsChoice, MethodName
 
 if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
@@ -49,11 +41,8 @@ REFERENCES = {
     STEP: "the goal at once",
     FILE: "the recording, {:.4g} s",
 }
-# controllers: the gains that each can have; pd and pid need theirs
-GAINS = {
-    "none": "", "gravity": "kd", "pd": "kp kd", "pd-gravity": "kp kd", "pid": "kp kd ki",
-    "pid-gravity": "kp kd ki", "computed-torque": "kp kd",
-}  # fmt: skip
+# gains of each law; pd and pid need theirs
+GAINS = {"gravity": "kd", "pd": "kp kd", "pid": "kp kd ki", "computed-torque": "kp kd"}
 
 
 @command("Simulate and check", also="sim run integrate")
@@ -64,17 +53,13 @@ def run(
     q: opt.Position = None,
     dq: opt.Rate = None,
     duration: opt.Number = None,
-    method: Literal[
-        "rk4", "time_stepping", "semi_implicit_euler", "implicit", "implicitfast", "euler",
-        "DOP853", "LSODA", "Radau", "BDF",
-    ] | None = None,
+    method: MethodName | None = None,
     dt: opt.Number = None,
     every: opt.WholeOrNone = None,
     record: opt.Number = None,
     tau: opt.Force = None,
     forces: opt.RecordingOrNone = None,
     controls: opt.Numbers = None,
-    control_file: opt.RecordingOrNone = None,
     controller: Literal[
         "none", "gravity", "pd", "pd-gravity", "pid", "pid-gravity", "computed-torque"
     ] = "none",
@@ -84,11 +69,11 @@ def run(
     kp: opt.Number = None,
     kd: opt.Number = None,
     ki: opt.Number = None,
-    limits: Literal["stop", "error", "record", "ignore"] = "stop",
+    limits: LimitsChoice = "stop",
     output: opt.MotionFile = None,
     plot: opt.Plot = None,
     options: opt.Options = opt.USUAL,
-) -> int:  # fmt: skip
+) -> int:
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
@@ -122,8 +107,6 @@ def run(
         controls: Controls of the actuators of an MJCF file: all in order, or some as
             ACTUATOR=NUMBER, the others 0, also the goals of servos, which --degrees reads in
             degrees. Actuators act only where controls are given.
-        control_file: CSV file with t and a column for each actuator, or - for standard input; a
-            value is kept until the next row.
         controller: Controller that moves the joints, besides --tau.
         to: Goal of the controller: a position, as --q; joints that are not named stay as in --q. It
             follows a motion to it that is planned within the limits, as by kinetree plan.
@@ -139,70 +122,80 @@ def run(
     """
     from kinetree.simulate.limits import SimulationError
 
-    check_motion(output, plot)
-    loaded, degrees = find_robot(robot, options.reading), options.degrees
-    acting = joint_forces(loaded, tau, forces, reference, options)
-    inputs = read_controls(loaded.model, controls, control_file, degrees)
+    writer.check_motion(output, plot)
+    loaded, degrees = robots.find_robot(robot, options.reading), options.degrees
+    acting = joint_forces(loaded, tau, forces, options)
     gains = {"kp": kp, "kd": kd, "ki": ki}
     check_controller(controller, gains | {"to": to, "reference": reference, "step": step or None})
-    q0, dq0 = state(loaded, {"q": q, "dq": dq}, degrees).values()
+    q0, dq0 = states.state(loaded, {"q": q, "dq": dq}, degrees).values()
     goal = Goal()
     if reference is not None:
-        goal = Goal(read_motion(reference, loaded.model, options), FILE)
+        goal = Goal(recordings.read_motion(reference, loaded.model, options), FILE)
     elif controller not in ("none", "gravity"):
-        goal = goal_of(loaded, q0, position(loaded, to, degrees, "--to", q0), step)
-    duration = goal.shown_in if duration is None else duration
-    if goal.kind == PLANNED and goal.duration > duration:
-        notify(
-            f"the planned reference arrives after {goal.duration:.4g} s, and --duration ends the "
-            f"motion at {duration:g} s.",
-            WARNING,
-        )
-    ended: tuple[Violation, ...] = ()
+        goal = goal_of(loaded, q0, states.position(loaded, to, degrees, "--to", q0), step)
+    if duration is None:
+        settled = ceil(100 * (goal.duration + SETTLING)) / 100 if goal.kind == PLANNED else 0.0
+        duration = goal.duration if goal.kind == FILE else max(DURATION, settled)
+    elif goal.kind == PLANNED and goal.duration > duration:
+        late = f"the planned reference arrives after {goal.duration:.4g} s, and --duration ends"
+        writer.notify(f"{late} the motion at {duration:g} s.", writer.WARNING)
+    stopped = None
     try:
-        with waiting(f"simulating {loaded.name}"):
+        with writer.waiting(f"simulating {loaded.name}"):
             motion = loaded.simulate(
                 q0, dq0, tau=acting, controller=make_controller(controller, goal, gains),
                 duration=duration, dt=dt, every=every, record=record, method=method,
-                limits=limits, controls=inputs,
+                limits=limits, controls=typed_controls(loaded.model, controls, degrees),
             )  # fmt: skip
+        violations = motion.meta.get("violations", ())
     except SimulationError as error:
-        if not error.violations:  # a number that is not finite
+        if error.trajectory is None or not error.violations:  # no start, or not finite
             raise
-        first = error.violations[0].t  # the adaptive method looks at later times, too
-        ended, motion = tuple(x for x in error.violations if x.t == first), error.trajectory
-    result = Simulated(loaded, motion, options, ended, goal, step)
-    if motion is not None:
-        if plot is not None:
-            motion.plot(plot, robot=loaded)
-        write_motion(motion, loaded.model, output, degrees)
-    if options.json or (output != STDOUT and motion is not None):
-        give(options.json, result.to_dict, result.parts)
-    result.report()
-    return 1 if ended else 0
+        motion, stopped, violations = error.trajectory, str(error), error.violations
+    result = Simulated(loaded, motion, options, tuple(violations), stopped, goal)
+    if plot is not None:
+        motion.plot(plot, robot=loaded)
+    recordings.write_motion(motion, loaded.model, output, degrees)
+    if options.json or output != writer.STDOUT:
+        writer.give(options.json, result.to_dict, result.parts)
+    for remark in result.remarks():
+        writer.notify(remark, writer.WARNING)
+    return 1 if stopped else 0
 
 
 def joint_forces(
-    robot: Robot,
-    tau: list[str] | None,
-    forces: str | None,
-    reference: str | None,
-    options: opt.Options,
+    robot: Robot, tau: list[str] | None, forces: str | None, options: opt.Options
 ) -> "Array | Signal | None":
     """The joint forces of --tau (constant) or of the file --forces."""
     from kinetree.simulate.inputs import signal
 
     if forces is None:
-        return vector(robot.model, "tau", tau, False) if tau else None
+        return states.vector(robot.model, "tau", tau, False) if tau else None
     if tau:
         raise InputError("--tau and --forces both give joint forces; expected one of them.")
-    if reference is not None and options.recorded != opt.RECORDED:
-        raise InputError(
-            "--columns and --topic are for one recording, and --forces and --reference give two; "
-            "expected names in these files that need no mapping."
-        )
-    table, _ = announced(forces, request_of(robot.model, options.recorded, False, ("t", "tau")))
+    request = recordings.request_of(robot.model, options.recorded, False, ("t", "tau"))
+    table, _ = recordings.announced(forces, request)
     return signal(table.values["t"], table.values["tau"], kind="linear")
+
+
+def typed_controls(model: Model, words: list[str] | None, degrees: bool) -> Array | None:
+    """Controls in SI units; with --degrees the goals of servos on one joint are angles."""
+    if not words:
+        return None
+    known = model.actuator_names
+    if not known:
+        raise InputError(
+            f"--controls gives controls, but {model.name!r} has no actuators; expected an MJCF "
+            "file with <actuator>, or joint forces with --tau."
+        )
+    typed = states.typed_vector("--controls", model.name, known, words)
+    for x in model.actuators if degrees else ():
+        if typed.get(x.name) and goal_kind(model, x) is None:
+            raise InputError(
+                f"--controls with --degrees: the control of servo {x.name!r} is a goal for a sum "
+                "or multiple of joints, which need not be an angle. Leave out --degrees."
+            )
+    return np.array([typed.get(name, 0.0) for name in known]) * control_factors(model, degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,14 +210,6 @@ class Goal:
         """How long the reference moves, s."""
         return getattr(self.reference, "duration", 0.0)
 
-    @property
-    def shown_in(self) -> float:
-        """Duration of a simulation that shows the whole reference, s."""
-        if self.kind == FILE:
-            return self.duration
-        moving = self.duration + SETTLING if self.kind == PLANNED else 0.0
-        return max(DURATION, ceil(100 * moving) / 100)
-
 
 def goal_of(robot: Robot, q0: Array, q1: Array, step: bool) -> Goal:
     """The motion from q0 to q1 that is planned within the limits, or a step."""
@@ -237,15 +222,16 @@ def goal_of(robot: Robot, q0: Array, q1: Array, step: bool) -> Goal:
 
 def check_controller(name: str, given: dict[str, Any]) -> None:
     """Raise InputError for gains and goals that a controller does not use, or that it lacks."""
-    moves = name not in ("none", "gravity")
-    used = [*GAINS[name].split(), *(("to", "reference", "step") if moves else ())]
-    unused = [f"--{x}" for x, value in given.items() if value is not None and x not in used]
+    gains = GAINS.get(name.removesuffix("-gravity"), "").split()
+    goals = [] if name in ("none", "gravity") else ["to", "reference", "step"]
+    unused = [f"--{x}" for x, value in given.items() if value is not None]
+    unused = [x for x in unused if x[2:] not in (*gains, *goals)]
     if unused:
         raise InputError(f"--controller {name} does not use {', '.join(unused)}; leave it out.")
     if given["reference"] is not None and (given["to"] or given["step"]):
         other = "to" if given["to"] else "step"
         raise InputError(f"--{other} and --reference both give the goal; expected one of them.")
-    missing = [x for x in GAINS[name].split() if given[x] is None]
+    missing = [x for x in gains if given[x] is None]
     if missing and name.startswith("p"):
         raise InputError(
             f"--controller {name} needs --{' and --'.join(missing)}: gains in N m/rad and "
@@ -270,61 +256,38 @@ def make_controller(name: str, goal: Goal, gains: dict[str, float | None]) -> "C
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """A motion as it is shown; ended: the limits at which it ended early; None: it never began."""
+    """A motion as it is shown; stopped: why it ended before its time."""
 
     robot: Robot
-    motion: "Trajectory | None"
+    motion: "Trajectory"
     options: opt.Options
-    ended: "tuple[Violation, ...]"
+    left: "tuple[Violation, ...]"
+    stopped: str | None
     goal: Goal
-    step: bool
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """What the simulation noted."""
-        return {} if self.motion is None else dict(self.motion.meta)
 
     @property
     def violations(self) -> "list[Violation]":
         """The violations, angles in the user's unit."""
         found: list[Violation] = []
-        for x in self.ended or self.meta.get("violations", ()):
+        for x in self.left:
             if self.options.degrees and x.by is not None and x.unit.startswith("rad"):
                 x = replace(x, by=float(np.degrees(x.by)), unit=x.unit.replace("rad", "deg"))
             found.append(x)
         return found
 
-    @property
-    def stopped(self) -> str | None:
-        """Why the simulation ended before its time."""
-        if not self.ended:
-            return None
-        left = [str(x).partition(": ")[2] for x in self.violations]
-        t = self.ended[0].t
-        start = f"ended at t = {t:.6g} s" if t else "cannot begin"
-        plan = "Without --step the way to the goal is planned within the limits; " * self.step
-        return (
-            f"the simulation {start}: {'; '.join(left)}. {plan}--limits record goes on and reports "
-            "every violation, --limits ignore does not look."
-        )
-
-    def report(self) -> None:
-        """Print on stderr what the user has to know."""
-        for stuck in self.meta.get("stuck", ()):
-            notify(str(stuck), WARNING)
-        noted = [] if self.ended else self.violations
-        for violation in noted[:MAX_VIOLATIONS]:
-            notify(f"at {violation}", WARNING)
-        if len(noted) > MAX_VIOLATIONS:
-            more = len(noted) - MAX_VIOLATIONS
-            notify(f"and {more} more violations (--json has all)", WARNING)
+    def remarks(self) -> list[str]:
+        """What the user has to know."""
+        stuck, noted = [str(x) for x in self.motion.meta.get("stuck", ())], self.violations
         if self.stopped:
-            notify(self.stopped, WARNING)
+            return [*stuck, self.stopped]
+        more = f"and {len(noted) - MAX_VIOLATIONS} more violations (--json has all)"
+        shown = [f"at {x}" for x in noted[:MAX_VIOLATIONS]]
+        return [*stuck, *shown, *([more] if len(noted) > MAX_VIOLATIONS else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """The motion as JSON."""
-        model, degrees, meta = self.robot.model, self.options.degrees, self.meta
-        about = document(model, {}, degrees, *LETTERS)
+        model, degrees, meta = self.robot.model, self.options.degrees, self.motion.meta
+        about = states.document(model, {}, degrees, *LETTERS)
         scale = dict(zip(model.actuator_names, control_factors(model, degrees), strict=True))
         controls: dict[str, Any] = {}
         for k, key in enumerate(CONTROLS):
@@ -332,32 +295,31 @@ class Simulated:
                 controls[key] = {name: x / scale[name] for name, x in meta[key].items()}
                 units = {x.name: control_units(model, x, degrees)[k] for x in model.actuators}
                 about["units"][key] = {name: units[name] for name in meta[key]}
-        shown: dict[str, Any] = {x: [] for x in ("t", *LETTERS)}
-        if self.motion is not None:
-            shown |= in_users_units(self.motion, model, degrees)
-        keys = ("t", "joint", "quantity", "by", "unit")
-        kind = self.goal.kind
-        return about | shown | {
-            "method": meta.get("method"),
-            "controller": meta.get("controller") or None,
-            "reference": None if kind is None else {"kind": kind, "duration": self.goal.duration},
-            **{key: meta[key] for key in NOTED if key in meta},
-            **controls,
-            "violations": [{key: getattr(x, key) for key in keys} for x in self.violations],
-            "stuck": [asdict(joint) for joint in meta.get("stuck", ())],
-            "stopped": self.stopped,
-        }  # fmt: skip
+        keys, kind = ("t", "joint", "quantity", "by", "unit"), self.goal.kind
+        return (
+            about
+            | recordings.in_users_units(self.motion, model, degrees)
+            | {
+                "method": meta.get("method"),
+                "controller": meta.get("controller") or None,
+                "reference": None
+                if kind is None
+                else {"kind": kind, "duration": self.goal.duration},
+                **{key: meta[key] for key in NOTED if key in meta},
+                **controls,
+                "violations": [{key: getattr(x, key) for key in keys} for x in self.violations],
+                "stuck": [asdict(joint) for joint in meta.get("stuck", ())],
+                "stopped": self.stopped,
+            }
+        )
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[writer.Part]:
         """Start, end and range of every coordinate, peaks of forces, and energies."""
-        assert self.motion is not None  # a motion that never began is not shown
         model, degrees, motion = self.robot.model, self.options.degrees, self.motion
-        q, dq = without_rounding(motion.q), motion.dq
+        q, meta = without_rounding(motion.q), motion.meta
         ends = {"start": q[0], "end": q[-1], "lowest": q.min(axis=0), "highest": q.max(axis=0)}
-        columns = [joint_column(model, head, "q", x, degrees) for head, x in ends.items()]
-        about = f"{motion.duration:g} s, {counted(len(motion), 'sample')}, {self.meta['method']}"
-        title = f"{self.robot.name}: {about}"
-        yield Table.of(title, [names_column(model, "q", "q"), *columns])
+        about = f"{motion.duration:g} s, {counted(len(motion), 'sample')}, {meta['method']}"
+        yield states.table(model, f"{self.robot.name}: {about}", "q", ends, degrees)
         if self.goal.kind is not None:
             yield ""
             yield f"reference: {REFERENCES[self.goal.kind].format(self.goal.duration)}"
@@ -365,23 +327,19 @@ class Simulated:
             tau = without_rounding(motion.tau)
             peak = np.take_along_axis(tau, np.abs(tau).argmax(axis=0)[None], axis=0)[0]
             sizes = {"peak": peak, "rms": np.sqrt((tau * tau).mean(axis=0))}
-            columns = [joint_column(model, head, "tau", x, degrees) for head, x in sizes.items()]
             yield ""
-            yield Table.of("joint forces", [names_column(model, "tau"), *columns])
-        if "contact_forces" in self.meta:
+            yield states.table(model, "joint forces", "tau", sizes, degrees)
+        if forces := meta.get("contact_forces"):
+            rows = np.array([[*x[-1], np.linalg.norm(x, axis=-1).max()] for x in forces.values()])
+            rows[np.abs(rows) <= FORCE_ROUNDING * max(np.abs(rows).max(), 1.0)] = 0
+            columns = [
+                Column(*x, "N", 6) for x in zip(("x", "y", "z", "peak"), rows.T, strict=True)
+            ]
+            modes = [MODES[int(x[-1])] for x in meta["contact_modes"].values()]
+            columns = [Column("contact", forces), *columns, Column("", modes, left=True)]
             yield ""
-            yield contact_table(self.meta)
-        pairs = [self.robot.kinetic_energy(motion.q[k], dq[k]) for k in (0, -1)]
-        start, end = (pairs[k] + self.robot.potential_energy(motion.q[k]) for k in (0, -1))
+            yield Table.of("forces of the ground at the end", columns)
+        q, dq = motion.q[[0, -1]], motion.dq[[0, -1]]
+        start, end = self.robot.kinetic_energy(q, dq) + self.robot.potential_energy(q)
         yield ""
         yield f"energy: {number(start, 6)} J at the start, {number(end, 6)} J at the end"
-
-
-def contact_table(meta: dict[str, Any]) -> Table:
-    """Forces of the ground at the end and their peaks, and how the contacts end."""
-    forces = meta["contact_forces"]
-    rows = np.array([[*x[-1], np.linalg.norm(x, axis=-1).max()] for x in forces.values()])
-    rows[np.abs(rows) <= FORCE_ROUNDING * max(np.abs(rows).max(initial=0), 1.0)] = 0
-    columns = [Column(x, y, "N", 6) for x, y in zip(("x", "y", "z", "peak"), rows.T, strict=True)]
-    modes = Column("", [MODES[int(x[-1])] for x in meta["contact_modes"].values()], left=True)
-    return Table.of("forces of the ground at the end", [Column("contact", forces), *columns, modes])

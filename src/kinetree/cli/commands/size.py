@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from kinetree.cli import options as opt
+from kinetree.cli import recordings, robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import Part, check_motion, give, notify, waiting
-from kinetree.cli.recordings import existing_file, read_motion
-from kinetree.cli.robots import find_robot
 from kinetree.motion.limits.sizing import Sizing, read_motors, size
 
 
@@ -46,22 +44,28 @@ def run(
             (rad/s), and if known inertia (kg m^2), efficiency; all at the motor's shaft.
         plot: Torque-speed plane of every joint to write by matplotlib: size.png or size.svg.
     """
-    check_motion(None, plot)
-    candidates = read_motors(existing_file(str(motors), "a CSV file of motors")) if motors else []
-    loaded = find_robot(robot, options.reading)
-    recorded = read_motion(motion, loaded.model, options)
+    writer.check_motion(None, plot)
+    candidates = (
+        read_motors(recordings.existing_file(str(motors), "a CSV file of motors")) if motors else []
+    )
+    loaded = robots.find_robot(robot, options.reading)
+    recorded = recordings.read_motion(motion, loaded.model, options)
     if options.reading.payload and recorded.tau is not None:
-        notify("the forces of the file are without the payload: computed anew from the motion.")
+        writer.notify(
+            "the forces of the file are without the payload: computed anew from the motion."
+        )
         recorded = recorded.replace(tau=None, model=loaded.model)
-    with waiting(f"compiling the dynamics of {loaded.name}"):
+    with writer.waiting(f"compiling the dynamics of {loaded.name}"):
         sizing = size(loaded, recorded, candidates)
         if plot is not None:
             sizing.plot(plot)
-    give(options.json, lambda: sizing.to_dict(options.degrees), lambda: parts(sizing, options))
+    writer.give(
+        options.json, lambda: sizing.to_dict(options.degrees), lambda: parts(sizing, options)
+    )
     return 1 if sizing.lacking else 0
 
 
-def parts(sizing: Sizing, options: opt.Options) -> Iterator[Part]:
+def parts(sizing: Sizing, options: opt.Options) -> Iterator[writer.Part]:
     """The tables, and the joints that no motor is enough for."""
     for k, table in enumerate(sizing.tables(options.degrees)):
         if k:

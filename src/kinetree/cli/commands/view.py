@@ -11,9 +11,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from kinetree.cli import options as opt
+from kinetree.cli import robots, writer
 from kinetree.cli.app import command
-from kinetree.cli.output import notify_missing, print_json, waiting
-from kinetree.cli.robots import find_robot
 from kinetree.core.system import on_termination
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def run(
         browser: Open the page; --no-browser only prints its address.
         viewer: Program that shows the robot; viser and rerun are extras.
     """
-    loaded = find_robot(robot, reading)
+    loaded = robots.find_robot(robot, reading)
     if viewer != "workbench":
         show_elsewhere(loaded, viewer, port)
         return
@@ -104,9 +103,9 @@ def opened(
     known = (name or "").lower().replace("-", "_")
     if known in BUILT_IN:
         return view(known, port=port, browser=False, degrees=degrees)
-    with waiting(f"reading the meshes of {robot.name}"):
+    with writer.waiting(f"reading the meshes of {robot.name}"):
         drawn = scene(robot, folder=folder)
-    notify_missing(drawn.remarks)
+    writer.notify_missing(drawn.remarks)
     return view(robot, drawn=drawn, meshes=folder, port=port, browser=False, degrees=degrees)
 
 
@@ -120,7 +119,7 @@ def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
         on_termination(end)
         if json:
             place = {"address": workbench.address, "port": workbench.guard.port}
-            print_json(place | {"robot": workbench.robot_name})
+            writer.print_json(place | {"robot": workbench.robot_name})
         else:
             print(f"The workbench is at {workbench.address}")
             print("Keep the address secret: who has it can use the workbench. Ctrl-C ends it.")

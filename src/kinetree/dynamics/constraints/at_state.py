@@ -102,13 +102,12 @@ def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: Mot
     J = np.asarray(tree_constraints(book_tree(model, q), placed(model), q).J, float)
     sizes = np.abs(J) @ np.abs(np.asarray(ddq, float)) + np.abs(J @ dq) + 1
     worst = int(np.argmax(np.abs(forces.motion_residual) / sizes))
-    if abs(forces.motion_residual[worst]) > TOLERANCE * sizes[worst]:
+    opening = forces.motion_residual[worst]
+    if abs(opening) > TOLERANCE * sizes[worst]:
         raise InputError(
             f"the constraints of {model.name!r} forbid this motion: row "
             f"{constraints.row_names[worst]!r} of constraint {constraints.owner(worst)!r} would "
-            "accelerate by "
-            f"{forces.motion_residual[worst]:.3g}, expected 0. Take ddq from "
-            "constrained_forward_dynamics, or from independent rates by reduced_dynamics."
+            f"accelerate by {opening:.3g}, expected 0. Take ddq from constrained_forward_dynamics."
         )
     left = np.abs(forces.force_residual)
     scale = 1 + np.abs(forces.tau).max(initial=0) + np.abs(J.T @ forces.lam).max(initial=0)
@@ -117,8 +116,6 @@ def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: Mot
         motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
         raise InputError(
             f"the motors of {model.name!r} cannot make this motion: joint "
-            f"{model.dof_names[joint]!r}, which has none, would need "
-            f"{forces.force_residual[joint]:.3g} (N m or N) more than the constraints carry. The "
-            f"joints with motors are {motors}; choose others with "
-            "robot.constrained(..., actuated=[...])."
+            f"{model.dof_names[joint]!r}, which has none, would need {left[joint]:.3g} (N m or N) "
+            f"more than the constraints carry. Joints with motors: {motors}."
         )

@@ -205,8 +205,7 @@ def _as_floats(model: Model) -> Model:
     except (TypeError, ValueError) as problem:
         raise ModelError(
             f"the rank of the constraints of {model.name!r} is found with numbers, and some of its "
-            f"data are symbols ({problem}). Constrain the robot with numbers first, then convert "
-            "it, for example with model.astype."
+            f"data are symbols ({problem}). Constrain it with numbers first, then convert it."
         ) from problem
 
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import numbers
-from kinetree.core.text import number
+from kinetree.core.text import look_up, number
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.dynamics import eliminated_rows
 from kinetree.dynamics.contacts.points import Touch, book_places, lean_places, touches
@@ -166,19 +166,14 @@ def touching_mask(model: Model, contacts: Any) -> Any:
         return np.ones(len(names))
     if isinstance(contacts, list | tuple) and all(isinstance(x, str) for x in contacts):
         for x in contacts:
-            if x not in names:
-                raise InputError(
-                    f"contacts has {x!r}; expected names of contacts of {model.name!r}: "
-                    f"{', '.join(names)}."
-                )
+            look_up(dict.fromkeys(names, x), x, "contacts")
         return np.array([float(x in contacts) for x in names])
     if not isinstance(contacts, list | tuple | np.ndarray):
         return contacts  # a tensor is not looked at
     mask = numbers(contacts, "contacts", f"1 or 0 for each of {', '.join(names)}")
     if mask.shape[-1:] != (len(names),) or not np.isin(mask, (0, 1)).all():
         raise InputError(
-            f"contacts has shape {mask.shape} and values from {mask.min(initial=0):g} to "
-            f"{mask.max(initial=0):g}; expected shape (..., {len(names)}) of 1 (touches) and 0, "
+            f"contacts has shape {mask.shape}; expected (..., {len(names)}) of 1 (touches) and 0, "
             f"for {', '.join(names)}."
         )
     return mask

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.options import finite
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
@@ -145,12 +146,10 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     Both are blocks of the exponential of [[A, B], [0, 0]] dt.
     """
     A, B = np.asarray(A, float), np.asarray(B, float)
-    if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
-        raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
     from scipy.linalg import expm
 
-    if not (np.isfinite(A).all() and np.isfinite(B).all()):
-        raise InputError("A or B has entries that are not finite; expected a system of numbers.")
+    if not (finite(dt, "dt") > 0 and np.isfinite(A).all() and np.isfinite(B).all()):
+        raise InputError(f"dt is {dt} s; expected above 0, and A and B with finite entries.")
     n, m = B.shape[-2:]
     joined = np.zeros((*A.shape[:-2], n + m, n + m))
     joined[..., :n, :n], joined[..., :n, n:] = A * dt, B * dt

@@ -24,9 +24,9 @@ from kinetree.dynamics.joints.friction import frictionless
 from kinetree.dynamics.joints.gains import arm_forces, arm_gains, arm_rate
 from kinetree.dynamics.joints.paths import Segment, path_length, segments
 from kinetree.dynamics.tree import Tree, placed_tree
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
-from kinetree.model.inputs import coordinates, zeros
+from kinetree.model.inputs import coordinates
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
@@ -166,24 +166,6 @@ def spring_energy(model: Model, q: StateLike) -> Any:
         q: joint positions, shape (nq,), rad or m.
     """
     return Springs(model, coordinates(model, q)).energy
-
-
-def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
-    """Stiffness k a a^T of the springs, (n, n), symmetric and positive semi-definite.
-
-    It is d tau/d q, and constant, but for springs between points, which change their direction,
-    and springs with play.
-
-    Args:
-        model: the robot.
-        q: joint positions, (nq,), rad or m; None: for springs that do not need them.
-    """
-    if q is None and any(x.points or not is_plain(x.play, 0) for x in model.springs):
-        raise InputError(
-            f"{model.name!r} has springs between points or with play, whose stiffness depends on "
-            "q; give q."
-        )
-    return Springs(model, zeros(model.nq) if q is None else coordinates(model, q)).stiffness()
 
 
 def spring_columns(model: Model, q: Array) -> list[Array]:

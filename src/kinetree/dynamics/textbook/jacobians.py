@@ -36,22 +36,6 @@ def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
     return M
 
 
-@labelled("l", "6")
-def gravity_wrenches(model: Model, q: StateLike) -> Array:
-    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
-    T_si = forward_kinematics(model, q)
-    weights = []
-    for i in model.links:
-        f = T_si[i][:3, :3].T @ model.gravity[3:] * model.m[i]
-        weights.append(np.concatenate([cross(model.com[i], f), f]))
-    return np.array(weights).reshape(-1, 6)
-
-
 @labelled("n")
 def gravity_forces_by_wrenches(model: Model, q: StateLike) -> Array:
     """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i.
@@ -60,5 +44,8 @@ def gravity_forces_by_wrenches(model: Model, q: StateLike) -> Array:
         model: the robot.
         q: joint positions, shape (nq,), rad or m.
     """
-    J, F = link_jacobians(model, q), gravity_wrenches(model, q)
-    return -sum((J[i].T @ F[i] for i in model.links), zeros(model.n))
+    T_si, J, g = forward_kinematics(model, q), link_jacobians(model, q), zeros(model.n)
+    for i in model.links:
+        f = T_si[i][:3, :3].T @ model.gravity[3:] * model.m[i]  # weight, and its moment about {i}
+        g = g - J[i].T @ np.concatenate([cross(model.com[i], f), f])
+    return g

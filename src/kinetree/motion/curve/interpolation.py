@@ -4,11 +4,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, array
+from kinetree.core.arrays import ArrayLike, array
 from kinetree.core.containers import read_times
 from kinetree.core.options import typed
 from kinetree.errors import InputError
-from kinetree.motion.curve.pieces import column, located, put
+from kinetree.motion.curve.pieces import located, put
 from kinetree.motion.inputs import sample_times
 from kinetree.motion.record import Record
 
@@ -58,17 +58,12 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     if tau is not None and trajectory.meta.get("tau_held"):
         tau = tau[located(trajectory.t, inside)]
     elif tau is not None:
-        tau = _linear(trajectory.t, tau, inside)
+        known, tau = tau, np.repeat(tau[:1], len(inside), axis=0)
+        if len(known) > 1:
+            from scipy.interpolate import make_interp_spline
+
+            tau = np.asarray(make_interp_spline(trajectory.t, known, k=1)(inside))
+            put(tau, trajectory.t, known, inside)
     within = np.array_equal(t, inside)  # if not, rounding put a time beyond the pieces' ends
     pieces = trajectory.curve if within else None
     return trajectory.replace(t=t, q=q, dq=dq, ddq=ddq, tau=tau, pieces=pieces)
-
-
-def _linear(knots: Array, x: Array, t: Array) -> Array:
-    """x, (T, ..., n), at knots, (T,), on straight lines between them; exactly x at the knots."""
-    k = np.minimum(located(knots, t), max(len(knots) - 2, 0))
-    after = np.minimum(k + 1, len(knots) - 1)
-    width = np.where(after > k, knots[after] - knots[k], 1.0)
-    found = x[k] + (x[after] - x[k]) * column((t - knots[k]) / width, x.ndim)
-    put(found, knots, x, t)
-    return found

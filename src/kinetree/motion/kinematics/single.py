@@ -14,8 +14,7 @@ from kinetree.motion.kinematics.targets import ROUNDED
 
 NUMBERS = [np.float64(x) for x in (FAR, START_DAMPING, 1, SEARCH_ROUNDS, FAR, FAR)]  # of State.at
 
-REACHED: Any = np.True_
-NO_RESTART: Any = np.int64(0)
+REACHED, RESTARTS = np.array(True)[()], np.array(0)[()]
 
 
 def near_start(
@@ -60,4 +59,4 @@ def near_start(
     turned = any(abs(v - u) > pi for v, u in zip(q.tolist(), start, strict=True))
     if turned or not max(angle, distance) <= tolerance * tolerance:
         return None
-    return IKResult(q, REACHED, np.sqrt(distance), np.sqrt(angle), NO_RESTART)
+    return IKResult(q, REACHED, np.sqrt(distance), np.sqrt(angle), RESTARTS)

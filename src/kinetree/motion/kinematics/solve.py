@@ -37,7 +37,7 @@ def inverse_kinematics(
     lower: StateLike | None = None,
     upper: StateLike | None = None,
     tolerance: float = 1e-9,
-    restarts: int = 300,
+    restarts: int = 500,
     solutions: int | None = None,
     seed: int = 0,
 ) -> IKResult:
@@ -198,12 +198,11 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
         array(q, q.shape, "q0")  # which refuses NaN
         check_quaternions(model, q, "q0", QUATERNION)
         outside = np.maximum(low - q[..., coords], q[..., coords] - high)
-        if outside.size and outside.max() > OUTSIDE:
-            at = np.unravel_index(int(outside.argmax()), outside.shape)
-            k = int(at[-1])
+        for at in np.argwhere(outside > OUTSIDE)[:1].tolist():
+            name, x = np.array(bounds.names)[own][at[-1]], q[..., coords][tuple(at)]
             raise InputError(
-                f"q0 of {np.array(bounds.names)[own][k]!r} is {q[(*at[:-1], coords[k])]:.6g}, "
-                f"outside its limits {low[k]:.6g} ... {high[k]:.6g}; expected a position within."
+                f"q0 of {str(name)!r} is {x:.6g}, outside its limits {low[at[-1]]:.6g} ... "
+                f"{high[at[-1]]:.6g}; expected a position within."
             )
     q[..., coords] = np.clip(q[..., coords], low, high)
     return q
@@ -212,8 +211,5 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
 def _weights(given: ArrayLike | None, count: int) -> Array:
     x = np.ones((count, 2)) if given is None else numbers(given, "weights", "(angle, distance)")
     if x.shape not in ((2,), (count, 2)) or not (np.isfinite(x).all() and x.min() >= 0):
-        raise InputError(
-            f"weights is {np.asarray(given).tolist()!r:.60}; expected (angle, distance) or {count} "
-            "rows of them, finite and not below 0."
-        )
+        raise InputError(f"weights is {given!r:.60}; expected {(count, 2)} numbers, not below 0.")
     return np.array(np.broadcast_to(x, (count, 2)), float)

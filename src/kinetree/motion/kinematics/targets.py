@@ -121,8 +121,9 @@ def _nearest_rotations(T: Array, name: str) -> tuple[Array, float]:
     defect = float(off.max()) if off.size else 0.0
     if defect <= ROUNDED:
         return T, 0.0
-    out = T.copy()
+    rough, out = off > ROUNDED, T.copy()
+    R = R[rough]
     for _ in range(3):  # Newton's steps to the nearest rotation: 1e-5, 1e-10, then rounding
         R = R @ (3 * one[:3, :3] - R.swapaxes(-1, -2) @ R) / 2
-    out[..., :3, :3] = R
+    out[rough, :3, :3] = R
     return out, defect

@@ -48,7 +48,13 @@ def check_limits(
         tolerance: share of a limit by which it may be exceeded without being violated,
             dimensionless.
     """
-    model, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
+    model = model_for(trajectory, robot, "a check of limits")
+    without_constraints(model, "A check of limits")
+    check_single(trajectory, "a check of limits")
+    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
+        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
+    bounds = with_limits(bounds_of(model), effort, velocity)
+    loads = loads_of(model, trajectory, bounds)
     violations = tuple(_violations(loads, bounds, tolerance))
     return LimitReport(
         robot=model.name,
@@ -61,44 +67,13 @@ def check_limits(
     )
 
 
-def limit_violations(
-    robot: Model | HasModel | None,
-    trajectory: Record,
-    *,
-    effort: StateLike | None = None,
-    velocity: StateLike | None = None,
-    tolerance: float = 1e-6,
-) -> tuple[Violation, ...]:
-    """The violations of `check_limits`, which takes the same arguments, without the rest."""
-    _, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
-    return tuple(_violations(loads, bounds, tolerance))
-
-
-def _read(
-    robot: Model | HasModel | None,
-    trajectory: Record,
-    effort: StateLike | None,
-    velocity: StateLike | None,
-    tolerance: float,
-) -> tuple[Model, Bounds, Loads]:
-    """The robot, its limits, and its loads in a motion."""
-    model = model_for(trajectory, robot, "a check of limits")
-    without_constraints(model, "A check of limits")
-    check_single(trajectory, "a check of limits")
-    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
-        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
-    bounds = with_limits(bounds_of(model), effort, velocity)
-    return model, bounds, loads_of(model, trajectory, bounds)
-
-
 def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
     t, tau = loads.t, loads.tau[:, k]
     power = tau * loads.dq[:, k]
-    position = loads.with_peaks(loads.q[:, k])[1]
-    moves, share = bounds.coords[k] >= 0, None
+    position, moves, share = loads.q[:, k], bounds.coords[k] >= 0, None
     if bounds.curve(k) is not None:  # of the limit at the speed of the moment
-        load = loads.with_force_peaks(k, bounds)
-        share = float(np.max(force_share(load.tau, load.least, load.most)))
+        least, most = (x[:, k] for x in bounds.forces(loads.dq))
+        share = float(np.max(force_share(tau, least, most)))
     return JointLoad(
         name=bounds.names[k],
         sliding=bool(bounds.sliding[k]),
@@ -106,23 +81,22 @@ def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
         highest=float(position.max()) if moves else np.nan,
         lower=float(bounds.lower[k]),
         upper=float(bounds.upper[k]),
-        peak_speed=_peak(loads, loads.dq[:, k]),
+        peak_speed=_peak(loads.dq[:, k]),
         speed_limit=float(bounds.velocity[k]),
-        peak_torque=_peak(loads, tau),
+        peak_torque=_peak(tau),
         rms_torque=float(np.sqrt(mean(t, tau * tau))),
         mean_torque=mean(t, tau),
         torque_limit=float(bounds.effort[k]),
         torque_share=share,
-        peak_power=_peak(loads, power),
+        peak_power=_peak(power),
         mean_power=mean(t, power),
         work=mean(t, power) * (t[-1] - t[0]),
         drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
     )
 
 
-def _peak(loads: Loads, x: Array) -> float:
+def _peak(x: Array) -> float:
     """The value furthest from zero, with its sign."""
-    x = loads.with_peaks(x)[1]
     return float(x[np.argmax(np.abs(x))])
 
 
@@ -160,27 +134,22 @@ def _beyond(
 
 
 def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Violation]:
+    t, one, (least, most) = loads.t, np.ones(len(loads.t)), bounds.forces(loads.dq)
     for k, name in enumerate(bounds.names):
-        about: dict[str, Any] = {"joint": name, "sliding": bool(bounds.sliding[k])}
-        speed = bounds.velocity[k]
-        for quantity, x, low, high in (
-            (POSITION, loads.q, bounds.lower[k], bounds.upper[k]),
-            (SPEED, loads.dq, -speed, speed),
+        lower, upper, speed = bounds.lower[k], bounds.upper[k], bounds.velocity[k]
+        size = max((abs(x) for x in (lower, upper) if np.isfinite(x)), default=np.inf)
+        for quantity, x, low, high, scale in (
+            (POSITION, loads.q[:, k], lower * one, upper * one, size),
+            (SPEED, loads.dq[:, k], -speed * one, speed * one, speed),
+            (TORQUE, loads.tau[:, k], least[:, k], most[:, k], bounds.effort[k]),
         ):
-            if quantity == POSITION and bounds.coords[k] < 0:
+            if not np.isfinite(scale) or (quantity == POSITION and bounds.coords[k] < 0):
                 continue
-            finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
-            slack = tolerance * max(finite, default=0)
-            t, values = loads.with_peaks(x[:, k])
             for sign, limit in ((1, high), (-1, low)):
-                if np.isfinite(limit):
-                    excess, limits = sign * (values - limit) - slack, np.full(len(t), limit)
-                    yield from _beyond(limits, t, values, excess, None, quantity=quantity, **about)
-        slack = tolerance * bounds.effort[k]
-        if np.isfinite(slack):
-            load = loads.with_force_peaks(k, bounds)
-            for sign, limit in ((1, load.most), (-1, load.least)):
-                excess = sign * (load.tau - limit) - slack
-                below = np.abs(limit) < bounds.effort[k]  # the rate lowers the limit
-                rates = None if load.dq is None else np.where(below, load.dq, np.nan)
-                yield from _beyond(limit, load.t, load.tau, excess, rates, quantity=TORQUE, **about)
+                excess, rates = sign * (x - limit) - tolerance * scale, None
+                if quantity == TORQUE and bounds.curve(k) is not None:
+                    below = np.abs(limit) < bounds.effort[k]  # the rate lowers the limit
+                    rates = np.where(below, loads.dq[:, k], np.nan)
+                about: dict[str, Any] = {"joint": name, "quantity": quantity}
+                about["sliding"] = bool(bounds.sliding[k])
+                yield from _beyond(limit, t, x, excess, rates, **about)

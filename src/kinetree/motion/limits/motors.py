@@ -20,7 +20,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.motion.gear_losses import forces_in_motion
 from kinetree.motion.inputs import check_single, model_for
 from kinetree.motion.limits.check import mean
-from kinetree.motion.limits.loads import with_sides_of_jumps
+from kinetree.motion.limits.loads import finer
 from kinetree.motion.record import Record
 
 
@@ -99,10 +99,8 @@ def motor_loads(
     model = model_for(trajectory, robot, "a choice of motors")
     without_constraints(model, "A choice of motors")
     check_single(trajectory, "a choice of motors")
-    t, q, dq, ddq = with_sides_of_jumps(trajectory)
+    t, q, dq, ddq = finer(trajectory)
     tau = forces_in_motion(model, q, dq, ddq, trajectory.tau)
-    if isinstance(motors, str) or not isinstance(motors, Iterable):
-        raise InputError(f"motors is {motors!r:.60}; expected records Motor(...), in a list.")
     chosen = [checked_motor(motor) for motor in motors]
     loads: list[MotorLoad] = []
     for k, name in enumerate(model.dof_names):

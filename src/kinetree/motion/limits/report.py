@@ -124,14 +124,18 @@ class Violation:
         """Unit of value and limit."""
         return (SLIDES if self.sliding else UNITS)[self.quantity]
 
+    def _turn(self, degrees: bool) -> tuple[float, float]:
+        """Degrees of one unit of the rate and of the value."""
+        turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
+        return turn, 1.0 if self.quantity == "torque" else turn
+
     def text(self, degrees: bool = False) -> str:
         """The violation as a sentence.
 
         Args:
             degrees: angles are in degrees.
         """
-        turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
-        scale = 1.0 if self.quantity == "torque" else turn
+        turn, scale = self._turn(degrees)
         much = f" ({100 * share(self.value, self.limit):.4g} %)"
         if self.quantity == "position" or self.limit == 0:
             much = ""
@@ -151,8 +155,7 @@ class Violation:
         Args:
             degrees: angles are in degrees.
         """
-        turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
-        scale = 1.0 if self.quantity == "torque" else turn
+        turn, scale = self._turn(degrees)
         numbers = {"value": self.value * scale, "limit": self.limit * scale}
         unit = self.unit.replace("rad", "deg") if degrees else self.unit
         rate = None if self.rate is None else self.rate * turn

@@ -114,21 +114,11 @@ def _largest(speeds: Array, at: Callable[[float], Loads], bounds: Bounds) -> flo
         within = (load.tau <= most) & (load.tau >= least)
         return bool(within.all() and (np.abs(load.dq) <= bounds.velocity).all())
 
-    def fits_between(s: float) -> bool:
-        return _fits_between(at(s), bounds)
-
     good = next((k for k, s in enumerate(speeds) if fits(float(s))), None)
     if good is None:
         return 0.0
     best = float(speeds[good])
-    if good:
-        best = _bisect(fits, best, float(speeds[good - 1]))
-    if not at(best).smooth or fits_between(best):
-        return best
-    for share in (1e-5, 1e-4, 1e-3, 1e-2, 0.1):  # peaks between the samples need a little less
-        if fits_between(best * (1 - share)):
-            return _bisect(fits_between, best * (1 - share), best)
-    return best
+    return _bisect(fits, best, float(speeds[good - 1])) if good else best
 
 
 def _overloads(loads: Loads, creeping: Array, bounds: Bounds) -> list[Overload]:
@@ -143,17 +133,6 @@ def _overloads(loads: Loads, creeping: Array, bounds: Bounds) -> list[Overload]:
                 overloads.append(Overload(name, *place, limit, gravity, loads.springs))
                 break
     return overloads
-
-
-def _fits_between(loads: Loads, bounds: Bounds) -> bool:
-    """Return True if forces and speeds are within their limits at the peaks between samples too."""
-    for k in range(len(bounds.names)):
-        load, slack = loads.with_force_peaks(k, bounds), 1e-9 * float(bounds.effort[k])
-        if np.any(load.tau > load.most + slack) or np.any(load.tau < load.least - slack):
-            return False
-        if np.max(np.abs(loads.with_peaks(loads.dq[:, k])[1])) > bounds.velocity[k] * (1 + 1e-9):
-            return False
-    return True
 
 
 def _bisect(fits: Callable[[float], bool], good: float, bad: float) -> float:

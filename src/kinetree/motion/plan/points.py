@@ -255,9 +255,7 @@ def waypoints(
         knots = array(times, (None,), "times").astype(float)
     if len(knots) != len(points):
         raise ShapeError(f"times has {len(knots)} entries; expected {len(points)}, as points.")
-    late = np.flatnonzero(np.diff(knots) <= 0)
-    if late.size:
-        k = int(late[0])
+    for k in np.flatnonzero(np.diff(knots) <= 0)[:1].tolist():
         raise InputError(
             f"waypoint {k + 1} at {knots[k + 1]:.9g} s does not come after waypoint {k} at "
             f"{knots[k]:.9g} s; times must increase, and points may not repeat."

@@ -85,12 +85,11 @@ def excitation(
         name: of the trajectory.
     """
     model = check_screws(robot, "an excitation")
-    if harmonics < 3 or periods < 1:
+    if harmonics < 3 or periods < 1 or not 0 < use <= 1:
         raise InputError(
-            f"harmonics is {harmonics} and periods {periods}; expected at least 3 and 1."
+            f"harmonics is {harmonics}, periods {periods} and use {use}; expected at least 3, at "
+            "least 1, and a share of the limits above 0 and at most 1."
         )
-    if not 0 < use <= 1:
-        raise InputError(f"use is {use}; expected a share of the limits above 0, at most 1.")
     bounds = bounds_of(model)
     middle = _center(bounds.names, bounds.lower, bounds.upper, center)
     room = np.minimum(bounds.upper - middle, middle - bounds.lower)

@@ -13,7 +13,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates
 from kinetree.motion.curve.splines import evaluate, quintic_coefficients
 from kinetree.motion.inputs import check_screws, sample_times
-from kinetree.motion.kinematics.problem import POLISH_PROGRESS, SEARCH_ROUNDS, State
+from kinetree.motion.kinematics.problem import POLISH_PROGRESS, SEARCH_ROUNDS
 from kinetree.motion.kinematics.solve import read_problem
 from kinetree.motion.plan.inputs import planned
 from kinetree.motion.trajectory import Trajectory
@@ -135,14 +135,12 @@ class _Line:
                 f"{high[j]:.6g} at t = {t[k]:.4g} s: it would be at {q[k, j]:.6g}. Shorten the "
                 "line, or start from another q0."
             )
-        state = problem.run(State.at(q, self.model.n), SEARCH_ROUNDS, POLISH_PROGRESS)
+        state = problem.run(problem.start(q), SEARCH_ROUNDS, POLISH_PROGRESS)
         away = np.sqrt(np.maximum(state.distance, state.angle))
         for k in np.flatnonzero(away > 1e4 * ON_LINE)[:1].tolist():
             raise InputError(
-                f"at t = {t[k]:.4g} s frame {self.model.frame_name(self.frame)!r} of "
-                f"{self.model.name!r} cannot follow the line: it stays {away[k]:.3g} (rad and m) "
-                "away. The line leaves the workspace or runs into a singularity; shorten it, or "
-                "start from another q0."
+                f"at t = {t[k]:.4g} s the frame stays {away[k]:.3g} (rad and m) away; shorten the "
+                "line, or start from another q0."
             )
         return state.q
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.core.arrays import StateLike
 from kinetree.core.options import typed
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
@@ -20,7 +21,7 @@ from kinetree.motion.inputs import (
     positive,
     sample_times,
 )
-from kinetree.motion.limits.check import POSITION, check_limits, limit_violations
+from kinetree.motion.limits.check import check_limits
 from kinetree.motion.limits.report import LimitReport
 from kinetree.motion.plan.fastest import fastest
 from kinetree.motion.plan.path import paths_of
@@ -28,6 +29,7 @@ from kinetree.motion.plan.profile import Profile
 from kinetree.motion.trajectory import Trajectory
 
 FINER = 10  # samples of the check for every sample of the result
+SLACK = 1e-6  # share of a limit by which a sample of the check may exceed it
 MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # unused shares of the limits, tried in this order
 
 
@@ -58,11 +60,6 @@ class TimeOptimal:
         """Duration of the motion, s."""
         return self.trajectory.duration
 
-    @property
-    def deviation(self) -> float:
-        """Largest distance of the path from the given trajectory, rad or m."""
-        return max(piece.path.deviation for piece in self.pieces)
-
     def resample(self, dt: float) -> Trajectory:
         """The same motion with samples no further apart than dt, s.
 
@@ -70,9 +67,6 @@ class TimeOptimal:
             dt: largest step between samples, s.
         """
         return _sampled(self.trajectory, self.trajectory.curve, dt)
-
-    def __repr__(self) -> str:
-        return f"TimeOptimal({self.trajectory!r}, {'verified' if self.report.ok else 'violated'})"
 
 
 @typed
@@ -136,10 +130,11 @@ def time_optimal(
         pieces = tuple(fastest(model, path, bounds, bends, margin) for path in paths)
         curve = _polynomials(pieces)
         fine = _sampled(plan, curve, step / FINER)
-        violations = limit_violations(model, fine, effort=effort, velocity=velocity)
-        # positions are those of the given path
-        within = all(violation.quantity == POSITION for violation in violations)
-        if within and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
+        tau = kernel(model, "inverse_dynamics")(fine.q, fine.dq, fine.ddq)
+        least, most = (x * (1 + SLACK) for x in bounds.forces(fine.dq / (1 + SLACK)))
+        pairs = (np.abs(fine.dq), bounds.velocity), (np.abs(fine.ddq), bends)
+        within = all(np.all(x <= limit * (1 + SLACK)) for x, limit in pairs)
+        if within and np.all((least <= tau) & (tau <= most)):
             check = partial(check_limits, model, fine, effort=effort, velocity=velocity)
             return TimeOptimal(_sampled(plan, curve, step), check, pieces, margin)
     raise InputError(
@@ -152,10 +147,9 @@ def _check_torques(bounds: Bounds, trajectory: Trajectory) -> None:
     """Raise InputError if no moving joint has a torque limit; the motion would take no time."""
     moving = np.any(np.diff(trajectory.q, axis=0) != 0, axis=0)
     if not np.any(np.isfinite(bounds.effort[moving])):
-        names = ", ".join(np.array(bounds.names)[moving])
         raise InputError(
-            f"no joint that moves has a torque limit ({names}); without one there is no fastest "
-            "motion. Give effort=..., a number or one for each joint, N m or N."
+            "no joint that moves has a torque limit, and without one there is no fastest motion. "
+            "Give effort=..., a number or one for each joint, N m or N."
         )
 
 

@@ -73,9 +73,7 @@ def within_limits(
             speed, or `duration` is too short; the message has the joint and the least duration.
     """
     if not 0 < speed <= 1:
-        raise InputError(
-            f"speed is {speed:g}; expected a share of the fastest, above 0, at most 1."
-        )
+        raise InputError(f"speed is {speed:g}; expected a share above 0 and at most 1.")
     nominal = path_through(robot, points, 1.0, 1 / SAMPLES)
     check = partial(check_limits, robot, effort=effort, velocity=velocity)
     report = check(nominal)
@@ -91,9 +89,8 @@ def within_limits(
         )
     if taken == 0:
         raise InputError(
-            f"no joint of {report.robot!r} that moves has a limit of speed or force, so there is "
-            f"no fastest motion; give {argument('duration')}, {argument('effort')} or "
-            f"{argument('velocity')}"
+            f"no joint of {report.robot!r} that moves has a limit of speed or force; give "
+            f"{argument('duration')}, {argument('effort')} or {argument('velocity')}."
         )
     for _ in range(MAX_ROUNDS if duration is None else 1):
         motion = path_through(robot, points, taken, dt).replace(name=name)

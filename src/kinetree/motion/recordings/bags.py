@@ -110,13 +110,13 @@ def _renamed(names: Sequence[str], request: ReadRequest, where: str) -> dict[str
     for pattern, target in request.columns.items():
         pairs = matches(names, pattern, target)
         for k, own in pairs:
-            kind, _, joint = (own or "q:").partition(":")
-            if kind != "q" or (joint and joint not in (request.names("q") or (joint,))):
+            kind, _, mapped[names[k]] = (own or "q:").partition(":")
+            known = {"", *request.names("q")} if request.model else {mapped[names[k]]}
+            if kind != "q" or mapped[names[k]] not in known:
                 raise ParseError(
                     f"{where}: joint {names[k]!r} is mapped to {own!r}; expected q:JOINT to rename "
-                    f"it, or nothing to leave it out.{nearest(joint, request.names('q'))}"
+                    f"it, or nothing to leave it out.{nearest(mapped[names[k]], known)}"
                 )
-            mapped[names[k]] = joint
         if not pairs:
             raise ParseError(
                 f"{where}: there is no joint {pattern!r} to map; the messages have "
@@ -151,8 +151,7 @@ class _Samples:
         for quantity, arrays in self.arrays.items():
             x = np.array([self.row(k, arrays[k], at) for k, at in zip(kept, places, strict=True)])
             if np.isnan(x).all():  # ros2_control fills interfaces that a robot lacks with NaN
-                full = any(len(arrays[k]) for k in kept)
-                self.notes += [f"{quantity} is NaN in every message, taken as absent"] * full
+                self.notes.append(f"there is no {quantity}")
                 continue
             for k, j in np.argwhere(~np.isfinite(x))[:1].tolist():
                 raise ParseError(

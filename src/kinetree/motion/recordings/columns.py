@@ -47,7 +47,6 @@ def table_of(source: Source, request: ReadRequest) -> Table:
         heads = _numbered(source, request)
     check_names(heads, source.where)
     header = _Header(tuple(x.strip() for x in heads), request, source.where)
-    header.find()
     places = header.places()
     header.note_unused()
     named = {x: [(header.heads[k], header.found[k]) for k in own] for x, own in places.items()}
@@ -101,15 +100,12 @@ class _Header:
     def fail(self, text: str) -> NoReturn:
         raise ParseError(f"{self.where}: {text}")
 
-    def find(self) -> None:
-        """Find the meaning of every column."""
+    def __post_init__(self) -> None:
         self.map_by_hand()
         self.found = {k: x for k, x in self.mapped.items() if x is not None}
-        others = [k for k in range(len(self.heads)) if k not in self.mapped]
-        self.name(others)
+        self.name([k for k in range(len(self.heads)) if k not in self.mapped])
         self.take_clock()
-        if texts := [x for quantity in SIGNALS if (x := self.number(quantity))]:
-            text = ", ".join(texts)
+        if text := ", ".join(filter(None, map(self.number, SIGNALS))):
             self.notes.append(f"numbered columns are taken in the order of the joints: {text}")
 
     # ----- meanings
@@ -240,10 +236,8 @@ class _Header:
             return self.request.model.coordinate_names
         kinds_found = {x.kind for x in self.found.values()}
         kind = next((x for x in SIGNALS if x in kinds_found), "q")
-        names = [x.joint or "" for _, x in sorted(self.found.items()) if x.kind == kind]
-        if names and all(re.fullmatch(r"joint_\d+", x) for x in names):  # numbered, in any order
-            names.sort(key=lambda x: int(x[6:]))
-        return tuple(names)
+        order = sorted(self.found, key=lambda k: (self.found[k].number or 0, k))
+        return tuple(self.found[k].joint or "" for k in order if self.found[k].kind == kind)
 
     def places(self) -> dict[str, list[int]]:
         """The columns of every quantity in the order of the joints."""

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 
@@ -176,12 +176,10 @@ def _stored(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajec
             )
     smooth = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
+        signals: Any = {x: arrays.get(x) for x in SIGNALS}
         return Trajectory(
             t=arrays[TIME],
-            q=arrays["q"],
-            dq=cast("Array", arrays.get("dq")),
-            ddq=cast("Array", arrays.get("ddq")),
-            tau=arrays.get("tau"),
+            **signals,
             joint_names=rates if model is None else (),
             name=str(arrays.get("name", path.stem)),
             model=model,

@@ -99,12 +99,10 @@ def seconds(
         if np.isnat(cells).any():
             raise ParseError(f"{source.row(int(np.isnat(cells).argmax()))}: {head!r} is missing.")
         columns = [(cells.astype(f"{date}8[ns]").astype(np.int64), NANOSECOND)]
-    parts = [_exact(x) for x, _ in columns]
-    if any(x.dtype == float for x in parts):
-        parts = [x.astype(float) for x in parts]
     units = [u for _, u in columns]
-    pairs = zip(parts, units, strict=True)
-    t = sum(x * int(u.numerator) / int(u.denominator) for x, u in pairs)
+    whole = all(_exact(x).dtype == object for x, _ in columns)
+    parts = ((_exact(x) if whole else _exact(x).astype(float), u) for x, u in columns)
+    t = sum(x * int(u.numerator) / int(u.denominator) for x, u in parts)
     assert isinstance(t, np.ndarray)
     for k in np.flatnonzero(abs(t) > LATEST)[:1].tolist():
         raise ParseError(

@@ -54,7 +54,7 @@ class TextSource:
                 x = self._floats(cells, k, len(self._at) - len(block))
                 blocks[k].append(cells if k in exact else x)
         if not self._at:
-            raise ParseError(f"{self.name} has a line of names and no row of numbers after it.")
+            raise ParseError(f"{self.name} has no row of numbers after its names.")
         return {k: list(chain(*x)) if k in exact else np.concatenate(x) for k, x in blocks.items()}
 
     def _floats(self, cells: Sequence[str], column: int, first: int) -> Any:

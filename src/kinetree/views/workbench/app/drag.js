@@ -13,6 +13,11 @@ function draggedFrame() {
   return tool && bench.robot.n ? frameOf(tool.link, tool.T, bench.poses) : null;
 }
 
+// The first request compiles inverse kinematics: it is made before the drag, and moves nothing.
+function prepareDrag() {
+  if (!bench.dragged) askReach({ robot: bench.robot.id, q: bench.at.q, T: draggedFrame(), frame: bench.robot.tool });
+}
+
 // Follow the pointer in the plane through the tool that is parallel to the screen.
 function dragTool(event) {
   event.preventDefault();
@@ -36,7 +41,7 @@ function placeToolGrip() {
   const T = draggedFrame();
   let grip = byId("grip-tool");
   if (!grip) {
-    grip = make("button", { type: "button", class: "grip", id: "grip-tool", title: "Drag the tool: the joints follow", "aria-label": "Tool: drag it, the joints follow", pointerdown: dragTool });
+    grip = make("button", { type: "button", class: "grip", id: "grip-tool", title: "Drag the tool: the joints follow", "aria-label": "Tool: drag it, the joints follow", pointerdown: dragTool, pointerenter: prepareDrag });
     byId("overlay").append(grip);
   }
   grip.hidden = T === null;

@@ -23,10 +23,8 @@ from kinetree.present.tables import Table, plain
 
 Part = Table | str | tuple[str, str]  # a paragraph, also with a style
 
-ERROR, WARNING = "red", "yellow"
-STYLES = {
-    "title": "1", "good": "1;32", "warning": "1;33", "bad": "1;31", ERROR: "31", WARNING: "33"
-}  # fmt: skip
+ERROR, WARNING = "bad", "warning"
+STYLES = {"title": "1", "good": "1;32", "warning": "1;33", "bad": "1;31"}  # codes of terminals
 MAX_ITEMS = 4  # of a list of losses
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
 PAGES = (".html", ".htm")
@@ -84,10 +82,8 @@ def notify_missing(remarks: Sequence[str]) -> None:
     """Report on stderr the visuals of a file that are not drawn, such as missing meshes."""
     if remarks:
         more = f"; and {len(remarks) - MAX_ITEMS} more" if len(remarks) > MAX_ITEMS else ""
-        count = "1 visual is" if len(remarks) == 1 else f"{len(remarks)} visuals are"
         some = "; ".join(remarks[:MAX_ITEMS])
-        ending = "Give the folder of the meshes with --folder."
-        notify(f"{count} not drawn: {some}{more}. {ending}", WARNING)
+        notify(f"not drawn: {some}{more}. Give the folder of the meshes with --folder.", WARNING)
 
 
 # Files and standard output
@@ -136,23 +132,19 @@ def check_output(
     """Raise InputError if the output cannot be written, or is the file that is being read."""
     if output is None:
         return
+    problem, reading = "", source is not None and output.exists() and os.path.exists(source)
     if str(output) == STREAM:
-        raise InputError(
-            f"{name} is -; expected the name of a file. Commands that can print do so without -o."
-        )
-    if endings and output.suffix.lower() not in endings:
-        raise InputError(
-            f"{name} is {output}; expected a name that ends with {', '.join(endings)}."
-        )
-    if output.is_dir():
-        raise InputError(f"{name} is {output}, a folder; expected the name of a file.")
-    if not output.parent.is_dir():
-        raise InputError(
-            f"{name} is {output}, and there is no folder {output.parent}; make it first."
-        )
-    if source is not None and output.exists() and os.path.exists(source):
-        if os.path.samefile(source, output):
-            raise InputError(f"{name} is {output}, which is being read; choose another name.")
+        problem = "-; expected the name of a file. Commands that can print do so without -o."
+    elif endings and output.suffix.lower() not in endings:
+        problem = f"{output}; expected a name that ends with {', '.join(endings)}."
+    elif output.is_dir():
+        problem = f"{output}, a folder; expected the name of a file."
+    elif not output.parent.is_dir():
+        problem = f"{output}, and there is no folder {output.parent}; make it first."
+    elif reading and os.path.samefile(source or "", output):
+        problem = f"{output}, which is being read; choose another name."
+    if problem:
+        raise InputError(f"{name} is {problem}")
 
 
 def check_motion(output: Path | None, plot: Path | None) -> None:

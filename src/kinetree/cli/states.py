@@ -17,24 +17,22 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.cli.options import STREAM
-from kinetree.cli.output import notify
 from kinetree.cli.robots import numbers_by_name, typed_number
+from kinetree.cli.writer import notify
 from kinetree.constraints import project, project_accelerations, project_rates
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number, without_rounding
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import entry_names, factors, units
-from kinetree.present.tables import Column
+from kinetree.present.tables import Column, Table
 from kinetree.robot import Robot
 
 MAX_NAMES = 8  # of joints that a line on stderr lists
-STEP = 0.2  # rad or m: steps in which typed positions are reached from the start
 CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
 
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
@@ -136,7 +134,15 @@ def position(
     if model.constraints is None or len(typed) == model.nq:
         return q
     if np.abs(robot.compile("constraint_errors")(q)).max(initial=0) > CLOSED:
-        q = _closed(robot, q, typed, start)
+        joints = [x for x in model.joints if x.follows is None]
+        keep = [x.name for x in joints if {*x.coords} & {*typed}]
+        begin = start_position(model) if start is None else start
+        motors = {*constraints_of(model, "a closed goal").actuated} if start is not None else set()
+        stay = [x.name for x in joints if motors & {*x.dofs} and x.name not in keep]
+        try:
+            q = project(robot, q, keep=[*keep, *stay], start=begin)
+        except InputError:
+            q = project(robot, q, keep=keep, start=begin)
     if words or start is None:
         _report_closed(model, "q", typed, q, degrees, option)
     return q
@@ -150,62 +156,20 @@ def _typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
     return [k for k, name in enumerate(names) if any(x.startswith(f"{name}=") for x in pieces)]
 
 
-def _closed(robot: Robot, q: Array, typed: Sequence[int], start: Array | None) -> Array:
-    """Close q, whose typed entries stay; of a goal also its motors, if the loops allow that.
-
-    The typed entries move from the start in short steps, so that the loops stay as they are
-    assembled; if a step cannot be closed, q itself is.
-    """
-    if start is not None:
-        motors = {*constraints_of(robot.model, "a closed goal").actuated}
-        stay = [c for x in robot.model.joints if motors & {*x.dofs} for c in x.coords]
-        if not {*stay} <= {*typed}:
-            try:
-                return _closed(robot, q, [*typed, *stay], start)
-            except InputError:
-                pass
-    at = begin = start_position(robot.model) if start is None else start
-    joints = [x for x in robot.model.joints if x.follows is None and {*x.coords} & {*typed}]
-    keep = [x.name for x in joints]
-    count = int(np.ceil(np.abs(q - begin).max(initial=0) / STEP))
-    if not all(x.type in SCREW_TYPES for x in joints):
-        return project(robot, q, keep=keep)
-    try:
-        for share in np.linspace(0, 1, max(count, 1) + 1)[1:]:
-            at = at.copy()
-            at[typed] = q[typed] if share == 1 else (begin + share * (q - begin))[typed]
-            at = project(robot, at, keep=keep)
-        return at
-    except InputError:
-        return project(robot, q, keep=keep)
-
-
 def state(robot: Robot, given: Mapping[str, Words], degrees: bool) -> dict[str, Array]:
     """Typed vectors in SI units, q first, moved onto the constraints; reports that on stderr."""
     model = robot.model
-    found = {
-        name: position(robot, words, degrees)
-        if name == "q"
-        else vector(model, name, words, degrees)
-        for name, words in given.items()
-    }
+    found = {"q": position(robot, given["q"], degrees)}
+    found |= {x: vector(model, x, words, degrees) for x, words in given.items() if x != "q"}
     if model.constraints is None:
         return found
     for name, project_on in (("dq", project_rates), ("ddq", project_accelerations)):
         typed = _typed_entries(model, name, given.get(name))
-        before = {key: x for key, x in found.items() if key in ("q", "dq", "ddq")}
-        error = constraint_errors(robot, before).get(name, np.zeros(1))
-        if name not in found or error.max(initial=0) <= CLOSED:
+        if name not in found or (name == "dq" and len(typed) == robot.n):
             continue
-        if len(typed) == robot.n and name == "ddq":
-            raise InputError(
-                f"--ddq is a motion that the constraints of {robot.name!r} forbid: constraint "
-                f"{_owner(robot, error)!r} opens with {error.max():.3g} rad/s^2 or m/s^2; expected "
-                "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
-            )
-        if len(typed) < robot.n:
+        if constraint_errors(robot, found)[name].max(initial=0) > CLOSED:
             keep = [robot.dof_names[d] for d in typed]
-            arguments: list[Any] = [found[x] for x in ("q", "dq", "ddq")[: 2 + (name == "ddq")]]
+            arguments: list[Any] = [found[x] for x in ("q", "dq", name)[: 3 - (name == "dq")]]
             found[name] = project_on(robot, *arguments, keep=keep)
             _report_closed(model, name, typed, found[name], degrees, f"--{name}")
     report_open(robot, {name: x[None] for name, x in found.items()}, CLOSED, "--{}")
@@ -214,15 +178,12 @@ def state(robot: Robot, given: Mapping[str, Words], degrees: bool) -> dict[str, 
 
 def constraint_errors(robot: Robot, states: Mapping[str, Array]) -> dict[str, Array]:
     """Sizes of Phi(q), J dq and J ddq + gamma, (..., rows), of states that have these."""
-    q, dq = states["q"], states.get("dq")
-    errors: dict[str, Any] = {"q": robot.compile("constraint_errors")(q)}
-    if dq is not None:
-        J = np.asarray(robot.compile("constraint_jacobian")(q))
-        errors["dq"] = np.einsum("...ij,...j->...i", J, dq)
-        if "ddq" in states:
-            gamma = robot.compile("constraint_bias")(q, dq)
-            errors["ddq"] = np.einsum("...ij,...j->...i", J, states["ddq"]) + gamma
-    return {name: np.abs(np.asarray(x)) for name, x in errors.items()}
+    q, found = states["q"], {"q": np.abs(robot.compile("constraint_errors")(states["q"]))}
+    J = np.asarray(robot.compile("constraint_jacobian")(q))
+    for name in (x for x in ("dq", "ddq") if x in states):
+        rest = robot.compile("constraint_bias")(q, states["dq"]) if name == "ddq" else 0.0
+        found[name] = np.abs(np.einsum("...ij,...j->...i", J, states[name]) + rest)
+    return found
 
 
 def _owner(robot: Robot, error: Array) -> str:
@@ -309,6 +270,20 @@ def joint_column(
     largest = max(float(np.abs(x[np.isfinite(x)]).max(initial=0)), weight)
     shown = without_rounding(x, largest) / factors(model, quantity, degrees)
     return Column(head, shown, units(model, quantity, degrees), 6)
+
+
+def table(
+    model: Model, title: str, quantity: str, columns: Mapping[str, Array], degrees: bool
+) -> Table:
+    """Joint vectors of one quantity by heading, with the names of their entries."""
+    names = Column(quantity, entry_names(model, quantity))
+    given = [joint_column(model, head, quantity, x, degrees) for head, x in columns.items()]
+    return Table.of(title, [names, *given])
+
+
+def weight(model: Model) -> float:
+    """The weight of the robot, N, beside which forces are rounding."""
+    return float(np.sum(model.m)) * float(np.linalg.norm(np.asarray(model.gravity[3:], float)))
 
 
 def names_column(model: Model, head: str = "joint", quantity: str = "tau") -> Column:
