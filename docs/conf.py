@@ -1,5 +1,6 @@
 """Sphinx configuration of the documentation; `make docs` builds it."""
 
+import logging
 import re
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import kinetree
 from kinetree.present.mathml import from_latex
 
 sys.path.insert(0, str(Path(__file__).parent))  # docs/extension
+logging.getLogger("kinetree").setLevel(logging.WARNING)  # not the times of compilation
 
 project = "kinetree"
 author = "the kinetree developers"

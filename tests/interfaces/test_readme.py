@@ -1,4 +1,4 @@
-"""README, the pages of tasks and of notation: snippets run, and what they name exists."""
+"""README and all pages: what they name exists; the snippets of README run."""
 
 import importlib
 import re
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", TEXT, re.DOTALL)
-PAGES = [README, *(ROOT / "docs" / x for x in ("index.md", "api/methods.md", "notation.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = r"`kinetree ([a-z]+ [^`]+)`|^    kinetree (.*?)(?:  +#.*)?$"
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -35,7 +35,7 @@ def test_every_name_of_a_robot_exists(page):
     names: set[str] = set()
     for line in page.read_text("utf8").splitlines():
         kept = line.split("|", 2)[2] if line.startswith("|") else line
-        names |= set(re.findall(r"(?<!\w)robot\.(?!urdf|xml|sdf|html)(\w+)", kept))
+        names |= set(re.findall(r"(?<![\w.])robot\.(?!urdf|xml|sdf|html|md)(\w+)", kept))
         if line.startswith("|"):
             names |= set(re.findall(r"`(\w+_\w+)`", kept.partition("`robot.")[2]))
     assert names - {*dir(type(robot)), *vars(robot)} == set()
@@ -65,7 +65,7 @@ def options(program):
 @each_page
 def test_every_command_and_its_options_exist(page, options):
     for pair in re.findall(COMMANDS, page.read_text("utf8"), re.MULTILINE):
-        name, *words = shlex.split("".join(pair))
+        name, *words = shlex.split("".join(pair).rstrip("\\"))
         typed = {word.split("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)}
         assert typed <= options(name), (name, typed - options(name))
 

@@ -116,7 +116,7 @@ Data = Annotated[
     Parameter(
         help="Recording (CSV, Parquet, NPZ, ROS bag) with a state in every row, or - for standard "
         "input. CSV names its columns in the first line, q:JOINT, dq:JOINT, ...; without names "
-        "they are taken in this order.",
+        "they are taken in this order."
     ),
 ]
 Position = Annotated[
@@ -124,7 +124,7 @@ Position = Annotated[
     Parameter(
         help="Joint positions, rad or m: all of them in order, or some as JOINT=NUMBER. A joint "
         "left out is at zero, or in the middle of its limits if these exclude zero, which a line "
-        "on stderr reports.",
+        "on stderr reports."
     ),
 ]
 Rate = Annotated[Numbers, Parameter(help="Joint rates, rad/s or m/s; zero if left out.")]

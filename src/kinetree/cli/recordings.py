@@ -26,12 +26,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import entry_names, factors, units
 from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.read import (
-    BAG,
-    kind_of,
-    read_table,
-    trajectory_of,
-)
+from kinetree.motion.recordings.read import BAG, kind_of, read_table, trajectory_of
 from kinetree.motion.recordings.write import columns_of
 from kinetree.motion.trajectory import Trajectory
 

@@ -27,6 +27,7 @@ from typing import (
 import numpy as np
 
 from kinetree.core.containers import describe, label_kind
+from kinetree.core.text import with_known_arguments
 from kinetree.errors import InputError
 
 Given = ParamSpec("Given")
@@ -59,8 +60,10 @@ def typed(function: Callable[Given, Result]) -> Callable[Given, Result]:
     def call(*args: Given.args, **options: Given.kwargs) -> Result:
         try:
             arguments = signature().bind(*args, **options).arguments
-        except TypeError:  # a missing or unknown argument, which the call below reports
-            arguments = dict[str, Any]()
+        except TypeError:  # a missing or unknown argument
+            if any(x.kind is x.VAR_KEYWORD for x in signature().parameters.values()):
+                return function(*args, **options)
+            return with_known_arguments(function)(*args, **options)
         for option, value in arguments.items():
             declared = signature().parameters[option]
             kind = declared.annotation

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.core.options import numbers
+from kinetree.core.text import look_up
 from kinetree.dynamics.dry_friction import dry_friction
 from kinetree.dynamics.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.dynamics.joints.motors import refuse_dry_motors
@@ -62,11 +63,8 @@ def numbers_of(ocp: Transcription, N: int, B: int = 1, many: Many | None = None)
 def _with_many(ocp: Transcription, many: Many, p: Array) -> Array:
     """Write the numbers in which the problems differ."""
     model, m, (rows, B, _) = ocp.model, len(ocp.actuated), p.shape
-    unknown = {*many.targets, *many.weights, *many.finals} - {*ocp.costs}
-    if unknown:
-        raise InputError(
-            f"there is no cost {min(unknown)!r}; expected some of {', '.join(ocp.costs)}."
-        )
+    for name in (*many.targets, *many.weights, *many.finals):
+        look_up(ocp.costs, name, "a cost that differs")
     for name, target in many.targets.items():
         aim = checked_target(target, ocp.costs[name], model, m, ((B,), (B, rows)))
         p[..., ocp.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)

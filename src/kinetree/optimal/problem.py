@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.core.options import count, finite, numbers
 from kinetree.core.progress import Progress
-from kinetree.core.text import counted
+from kinetree.core.text import counted, look_up
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernels.memo import remembered
@@ -184,11 +184,8 @@ class Problem:
             changed: the new costs by their names.
         """
         assert isinstance(self.costs, dict)
-        unknown = [name for name in changed if name not in self.costs]
-        if unknown:
-            raise InputError(
-                f"there is no cost {unknown[0]!r}; expected some of {', '.join(self.costs)}."
-            )
+        for name in changed:
+            look_up(self.costs, name, "a cost that changes")
         return replace(self, costs={**self.costs, **changed})
 
     def solve(

@@ -159,10 +159,7 @@ class Solution:
 
     def __getitem__(self, k: int) -> "Solution":
         """The plan of one of many starts."""
-        B = len(self.plans.reasons)
-        if not -B <= k < B:
-            raise IndexError(f"there is no plan {k}; expected 0 to {B - 1}.")
-        k = range(B)[k]
+        k = range(len(self.plans.reasons))[k]
         return replace(self, plans=self.plans.some([k]), single=True)
 
     def plot(self, path: FilePath | None = None) -> "Figure":

@@ -10,11 +10,7 @@ from kinetree.cli.app import ITSELF, app, command, register
 
 @command(ITSELF, also="completions autocomplete")
 def run(
-    shell: Literal["bash", "zsh", "fish"],
-    /,
-    *,
-    install: opt.Flag = False,
-    json: opt.Json = False,
+    shell: Literal["bash", "zsh", "fish"], /, *, install: opt.Flag = False, json: opt.Json = False
 ) -> None:
     """Complete commands, options, built-in robots and files in bash, zsh or fish.
 

@@ -149,11 +149,6 @@ class ContactTerms(NamedTuple):
     optimality: Any
 
 
-def ground_forces(model: Model, arguments: Sequence[Any], terms: Sequence[Any]) -> GroundForces:
-    """The record of the results; `arguments` in the order of `GroundForces.arguments`."""
-    return GroundForces(model, dict(zip(ARGUMENTS, arguments, strict=True)), *terms)
-
-
 def touching_mask(model: Model, contacts: Any) -> Any:
     """1 for each contact that touches and 0 for the others, shape (..., c), of numbers or a tensor.
 
@@ -267,7 +262,8 @@ def contact_inverse_dynamics(
     # the least change of the forces that would make the motion, without regard to the cones
     G = solve_inward(mass, J[:, bare].T) / np.array([sqrt(d) for d in mass.D])[:, None]
     left = solve_inward(mass, missing[bare]) / np.array([sqrt(d) for d in mass.D])
-    change = G.T @ solve(factor(_with_ridge(G @ G.T), None), left)
+    ridge = np.trace(G @ G.T) / max(1, len(bare)) * RANK + TINY
+    change = G.T @ solve(factor(G @ G.T + np.eye(len(bare), dtype=int) * ridge, None), left)
     excess = [_outside((f + change)[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
     shortfall = sqrt(short / (needed + little + TINY))
     return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
@@ -330,20 +326,14 @@ def contact_inverse_dynamics_at_state(
     terms = contact_inverse_dynamics(
         tree, points, motors, state[1:], mask, friction=known.frictions
     )
-    arguments = (*state, F_ext, mask, actuated)
-    return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
+    arguments = dict(zip(ARGUMENTS, (*state, F_ext, mask, actuated), strict=True))
+    return GroundForces(model, arguments, *(np.asarray(x, float) for x in terms))
 
 
 def _responses(mass: Factor, X: Array) -> list[Scalar]:
     """The diagonal of X M^-1 X^T."""
     Y, over_D = eliminated_rows(mass, X)
     return [sum(a * b) for a, b in zip(Y, over_D, strict=True)]
-
-
-def _with_ridge(A: Array) -> Array:
-    """A with a share RANK of its mean diagonal entry added to the diagonal."""
-    size = np.trace(A) / max(1, len(A)) * RANK + TINY
-    return A + np.eye(len(A), dtype=int) * size
 
 
 def _outside(f: Array, mu: Scalar) -> Scalar:

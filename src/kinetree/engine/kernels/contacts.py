@@ -14,10 +14,10 @@ import numpy as np
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.contacts.inverse import (
+    ARGUMENTS,
     NAME,
     GroundForces,
     contact_maker,
-    ground_forces,
     motors_of,
     touching_mask,
 )
@@ -85,8 +85,8 @@ def contact_inverse_dynamics(
         compiled = remembered(model, key, partial(_compiled, model, *key[1:]))
     more = () if F_ext is None else (F_ext,)
     mask = touching_mask(model, contacts)
-    state = (*motion, F_ext, mask, actuated)
-    forces = ground_forces(model, state, compiled(*motion, mask, *more))
+    state = dict(zip(ARGUMENTS, (*motion, F_ext, mask, actuated), strict=True))
+    forces = GroundForces(model, state, *compiled(*motion, mask, *more))
     if type(forces.tau) is np.ndarray and forces.tau.ndim == 1 and (text := forces.verdict()):
         warn(text, KinetreeWarning, stacklevel=3)
     return forces

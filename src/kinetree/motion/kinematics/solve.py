@@ -37,7 +37,7 @@ def inverse_kinematics(
     lower: StateLike | None = None,
     upper: StateLike | None = None,
     tolerance: float = 1e-9,
-    restarts: int = 300,
+    restarts: int = 500,
     solutions: int | None = None,
     seed: int = 0,
 ) -> IKResult:
