@@ -22,7 +22,7 @@ endif
 .PHONY: stubs help demo view test check lint docs bench speed fuzz attack mutants clean lock matrix release-check
 
 help:
-	@echo "make demo   work the course's exercises and print the results"
+	@echo "make demo   explain a torque, and work the exercises of the course"
 	@echo "make view   open a robot in the browser"
 	@echo "make test   run all tests; MANY=1 takes all seeds and examples of each"
 	@echo "make check  ruff, pyright on what changed, few cases of matrix, laws and references, in a minute"

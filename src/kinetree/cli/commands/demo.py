@@ -1,11 +1,11 @@
-"""`kinetree demo`: the exercises of the course, computed next to the printed results."""
+"""`kinetree demo`: a torque and its causes, and the exercises of the course."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from kinetree import dynamics
+from kinetree import dynamics, robots
 from kinetree.cli import options as opt
 from kinetree.cli import writer
 from kinetree.cli.app import ITSELF, command
@@ -14,12 +14,18 @@ from kinetree.engine.kernel import llvm_problem
 from kinetree.present.tables import Column, Table
 from kinetree.robots.exercises import EXERCISES, Exercise
 
+# q, dq and ddq of a Panda that moves: rad, rad/s, rad/s^2
+STATE = (
+    (0, -0.3, 0, -2, 0, 1.8, 0.5),
+    (1, 0.6, -0.8, 0.5, 1, 1.2, 2),
+    (2, 1, 0, 2, 1, 0, 1),
+)
 TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
 
 
 @command(ITSELF, also="example examples tour")
 def run(*, json: opt.Json = False) -> None:
-    """Solve the exercises of the course and print each result next to the published one.
+    """Explain the torques of a moving Panda, and solve the exercises of the course.
 
     For example:
 
@@ -27,8 +33,9 @@ def run(*, json: opt.Json = False) -> None:
     kinetree demo
     ```
 
-    JSON has exercises (each with label, q, dq, ddq, tau_no_gravity, tau, printed_no_gravity and
-    printed, in SI units), disagreement of the four formulations, relative.
+    Results of the exercises stand next to the published ones. JSON has exercises (each with label,
+    q, dq, ddq, tau_no_gravity, tau, printed_no_gravity and printed, in SI units), disagreement of
+    the four formulations, relative.
     """
     writer.give(json, document, parts)
 
@@ -53,8 +60,24 @@ def disagreement() -> float:
     return worst
 
 
+def causes() -> Table:
+    """Where the torques of a Panda in motion come from, N m."""
+    robot = robots.panda()
+    torque = robot.explain(*STATE).torque
+    shares = {name: x for name, x in torque.shares.items() if np.any(x)} | {"torque": torque.tau}
+    columns = [Column("joint", robot.joint_names, left=True)]
+    columns += [Column(name, [f"{x:.2f}" for x in values]) for name, values in shares.items()]
+    return Table.of("Why the joints of a moving Panda need these torques, in N m", columns)
+
+
 def parts() -> Iterator[writer.Part]:
-    """The table of exercises, and how well the four formulations and the kernel agree."""
+    """Causes of torques, the exercises, and how well the four formulations and the kernel agree."""
+    yield causes()
+    position, rate, acceleration = (" ".join(f"{x:g}" for x in values) for values in STATE)
+    yield (
+        f"kinetree explain panda --q {position} --dq {rate} --ddq {acceleration} unfolds each of "
+        "them down to the line of code."
+    )
     rows: list[tuple[str, ...]] = []
     for x in EXERCISES:
         joints = x.make().model.joint_names
