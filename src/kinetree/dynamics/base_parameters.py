@@ -318,7 +318,7 @@ def _lively_state(
             turn = rng.normal(size=4)
             q[list(joint.coords[:4])] = turn / np.linalg.norm(turn)
     dq, ddq = rng.normal(size=(2, model.n))
-    return q, dq * units.rates, ddq * units.accelerations
+    return q, dq * units.rates, ddq * (units.rates / units.time)
 
 
 def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:

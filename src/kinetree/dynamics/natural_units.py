@@ -38,11 +38,6 @@ class NaturalUnits:
         return np.where(self.sliding, self.length, 1.0) / self.time
 
     @property
-    def accelerations(self) -> Array:
-        """Unit of each entry of ddq, (n,)."""
-        return self.rates / self.time
-
-    @property
     def forces(self) -> Array:
         """Unit of each entry of tau, (n,)."""
         return self.levers * (self.mass * self.length / self.time**2)

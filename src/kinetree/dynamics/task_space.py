@@ -279,7 +279,7 @@ def _mass_and_inverse(
     A = mirrored_half(J @ Minv_Jt)  # J M^-1 J^T
     if damping is not None:
         A = A + np.eye(k, dtype=int) * (damping * damping)
-    Lambda = mirrored_half(symmetric_inverse(A) * sound)
+    Lambda = mirrored_half(solve(task_factor(A), np.eye(k, dtype=int)) * sound)
     return Lambda, Minv_Jt @ Lambda
 
 
@@ -308,11 +308,6 @@ def full_rank(J: Array, tolerance: Scalar) -> Any:
     for i, pivot in enumerate(pivots):
         sound = where(pivot - least * G[i, i], sound, 0)
     return one_or_nan(sound)
-
-
-def symmetric_inverse(A: Array) -> Array:
-    """A^-1 of a symmetric positive definite matrix, (k, k); the lower half is to be used."""
-    return solve(task_factor(A), np.eye(len(A), dtype=int))
 
 
 def least_squares_inverse(J: Array) -> Array:

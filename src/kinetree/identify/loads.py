@@ -52,14 +52,13 @@ class Body(Protocol):
 
 def known_loads(payloads: Sequence[Body | None] | None, count: int) -> Sequence[Body | None]:
     """The payload of each of `count` recordings; None where the robot carries nothing."""
-    if payloads is None:
-        return [None] * count
-    if len(payloads) != count:
+    loads = [None] * count if payloads is None else payloads
+    if len(loads) != count:
         raise InputError(
-            f"payloads has {counted(len(payloads), 'entry')} for "
-            f"{counted(count, 'recording')}; expected one for each, None without a payload."
+            f"payloads has {counted(len(loads), 'entry')} for {counted(count, 'recording')}; "
+            "expected one for each, None without a payload."
         )
-    return payloads
+    return loads
 
 
 def load_forces(robot: Robot, load: Body | None, data: Recording) -> Array:
