@@ -43,6 +43,14 @@ def test_a_negative_mass_fails_the_definiteness_of_M():
     assert "M is positive definite" in str(report)
 
 
+def test_a_robot_with_several_tips_is_checked():
+    builder = kt.Builder("tree").link("base")
+    for name, joint, axis in (("a", "j", (0, 1, 0)), ("b", "k", (1, 0, 0))):
+        builder.link(name, 1.0, (0, 0, 0.1), I_com=0.01 * np.eye(3))
+        builder.joint(joint, "revolute", "base", name, axis=axis)
+    assert check_robot(builder.build(), states=1).ok
+
+
 def test_options_of_the_conformance_suite():
     command = [sys.executable, "-W", "error", "-m", "kinetree.testing", "--json"]
     listed = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout

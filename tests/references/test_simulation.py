@@ -904,3 +904,11 @@ def test_linearizations_are_differences_of_accelerations():
         np.testing.assert_allclose(found.A[n:, k], (ends[0] - ends[1]) / (2 * h), atol=1e-7)
     np.testing.assert_allclose(found.B[n:], np.linalg.inv(double_mass_matrix(START[0])), atol=1e-10)
     np.testing.assert_allclose(found.A[:n], np.eye(2, 4, 2), atol=1e-12)
+
+
+def test_an_unstable_controller_is_named_where_stops_keep_the_motion_finite():
+    robot = kt.robots.panda()
+    q = np.array([0, -0.3, 0, -2, 0, 1.8, 0.5])
+    law = kt.controllers.PD(q, kp=600.0, kd=50.0, gravity=True)
+    with pytest.warns(KinetreeWarning, match="times its velocity limit"):
+        robot.simulate(q + 0.1, controller=law, duration=1.0)

@@ -112,7 +112,7 @@ def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
         ("--q", "3", "4"): f"{name!r} needs 1: {name}.",
     }.items():
         assert words in program(["id", path.name, *line], code=None).stderr
-    text = program(["simulate", path.name, "--tau", "5", "--limits", "error"], code=1).stderr
+    text = program(["simulate", path.name, "--tau", "5", "--limits", "error"], code=2).stderr
     assert f"joint {name!r} is 4 N m beyond" in text
 
 

@@ -17,6 +17,7 @@ from kinetree.core.progress import Progress
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import argument, warn
+from kinetree.model.bounds import bounds_of
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.fixed import FixedSteps
@@ -29,6 +30,7 @@ JUDGED_STEPS = 8  # of a run: fewer have no range to compare with
 LARGE_ERROR = 1e-4  # of the range of the motion: a larger error is a warning
 SMALL_ERROR = 1e-10  # rad or m: smaller errors are not reported
 
+FAST = 50  # times the limit of velocity; limp arms that fall reach a few times theirs
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ENERGY_ROUNDING = 1e-9  # of the energies, which may be large beside what moves
 ENERGY_STEPS = 50  # a fall from rest by k steps of Euler's method is wrong by 1 / k of its energy
@@ -102,6 +104,27 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
             f"the energy of {run.model.name!r} rises by {rise[row]:.0%}{which} with method "
             f"{run.method_name!r}, although nothing acts that could raise it (relative to the "
             f"energy at the start above the lowest potential energy reached). {hint}"
+        )
+
+
+def warn_of_speed(run: Run, motion: Trajectory) -> None:
+    """Warn if a joint is far beyond its speed, as where steps are too long for stiff forces.
+
+    The stops of joints keep such a motion finite.
+    """
+    if run.limits == "ignore":
+        return
+    bounds = bounds_of(run.model)
+    fastest = np.abs(motion.dq).max(axis=tuple(range(motion.dq.ndim - 1)))
+    share = np.divide(
+        fastest, bounds.velocity, out=np.zeros(run.model.n), where=bounds.velocity > 0
+    )
+    worst = int(np.argmax(share)) if share.size else 0
+    if share.size and share[worst] > FAST:
+        warn(
+            f"{bounds.names[worst]!r} reaches {share[worst]:.0f} times its velocity limit with "
+            f"method {run.method_name!r}: the steps may be too long for the forces that act. Take "
+            f"a smaller dt, or {argument('method', 'implicit')} for stiff controllers."
         )
 
 

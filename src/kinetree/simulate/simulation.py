@@ -11,7 +11,12 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.accuracy import step_error, warn_of_energy_rise, warn_of_error
+from kinetree.simulate.accuracy import (
+    step_error,
+    warn_of_energy_rise,
+    warn_of_error,
+    warn_of_speed,
+)
 from kinetree.simulate.adaptive.steps import AdaptiveSteps, adaptive_steps
 from kinetree.simulate.fixed import FixedSteps, fixed_steps
 from kinetree.simulate.options import STEP_LAW, Run, checked
@@ -43,6 +48,7 @@ def simulate(run: Run) -> "Trajectory | GpuTrajectory":
     trajectory = motion(run, setup, loop, outcome)
     warn_of_error(run, outcome, error)
     warn_of_energy_rise(run, setup, trajectory)
+    warn_of_speed(run, trajectory)
     return trajectory
 
 

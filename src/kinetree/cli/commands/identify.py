@@ -1,7 +1,9 @@
 """`kinetree identify`: find the parameters of a robot in recordings, write the robot, report."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -9,14 +11,16 @@ from cyclopts import Parameter
 from kinetree.cli import options as opt
 from kinetree.cli import recordings, robots, writer
 from kinetree.cli.app import command
-from kinetree.errors import InputError
+from kinetree.errors import InputError, warn
+from kinetree.files.loading import load
 from kinetree.files.write import to_mjcf, to_urdf
 
 if TYPE_CHECKING:
-    from kinetree.identify import KnownLoad, Recording
+    from kinetree.identify import Identification, KnownLoad, Recording
     from kinetree.identify.gains import GainChoice
     from kinetree.identify.laws import AutoChoices
 
+WORSE = 1.1  # of the held-out error: a file whose robot is worse is named
 Choices = Annotated[opt.Words, Parameter(metavar="CHOICE...")]
 
 
@@ -124,6 +128,7 @@ def run(
         )  # fmt: skip
     write = to_urdf if output.suffix.lower() == ".urdf" else to_mjcf
     output.write_text(write(result.robot), encoding="utf-8", newline="\n")
+    compare_written(result, output)
     if report is not None:
         from kinetree.views.page.identification import identification_page
 
@@ -133,6 +138,27 @@ def run(
     if not json:
         writer.show([f"robot   {output}", *([f"report  {report}"] if report else [])])
     return 0 if is_fine(result) else 1
+
+
+def compare_written(result: "Identification", output: Path) -> None:
+    """Warn if the robot in the file is worse than the one found, since formats hold less."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        written = load(output)
+    names = written.model.dof_names
+    if names != result.robot.model.dof_names:
+        return
+    found, file = (x.error(physical=True) for x in (result, replace(result, robot=written)))
+    worse = [
+        f"{name} {b:.3g} instead of {a:.3g}"
+        for name, a, b in zip(names, found, file, strict=True)
+        if b > WORSE * a
+    ]
+    if worse:
+        warn(
+            f"{output} does not hold all that was found: its held-out errors are larger, "
+            f"{', '.join(worse[:8])}. --friction symmetric finds friction that it holds."
+        )
 
 
 def friction_choices(words: Sequence[str] | None) -> "AutoChoices":
