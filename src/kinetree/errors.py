@@ -75,7 +75,7 @@ class InputError(KinetreeError, ValueError):
 
 
 class ArgumentError(KinetreeError, TypeError):
-    """An argument by a name that the function does not have."""
+    """A call with a wrong number of arguments, or an argument by a name that is not there."""
 
 
 class ParseError(InputError):

@@ -9,7 +9,6 @@ from kinetree.core.later import later
 __getattr__ = later(
     __name__,
     {
-        "call.arguments": "ArgumentError",
         "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
         "compiler.graph": "Graph Node Port",
         "compiler.interpret": "interpret",

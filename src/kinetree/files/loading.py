@@ -17,7 +17,7 @@ import numpy as np
 
 from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
-from kinetree.core.text import clip, counted, listing, nearest, with_known_arguments
+from kinetree.core.text import clip, counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
 from kinetree.files.description import records
 from kinetree.files.description.friction import Friction
@@ -53,7 +53,6 @@ OTHER_ENDINGS = {  # formats of other files
 TAKEN_BY = {"arguments": "xacro", "model": "sdf"}  # options of one kind of file
 
 
-@with_known_arguments
 @typed
 def load(
     path: Pathlike,
@@ -121,7 +120,6 @@ def load(
     return _loaded(_kind_of(file.path), file)
 
 
-@with_known_arguments
 @typed
 def load_string(
     text: "str | bytes",  # in quotes: the error below says more than the type

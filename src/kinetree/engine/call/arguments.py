@@ -12,14 +12,10 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.containers import refuse_labels
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.errors import KinetreeError, ShapeError
+from kinetree.errors import ArgumentError, KinetreeError, ShapeError
 
 Lead = tuple[int, ...]  # the axes of states of an array, before those of its port
 MOVED = {"axes", "axis"}  # options that move the core dimensions
-
-
-class ArgumentError(KinetreeError, TypeError):
-    """A call with a wrong number of arguments, or with one that is not an array of numbers."""
 
 
 def usage(name: str, graph: Graph) -> str:

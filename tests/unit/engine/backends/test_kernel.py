@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import ArgumentError, Kernel
+from kinetree.engine import Kernel
+from kinetree.errors import ArgumentError
 
 
 def test_gufunc_is_a_real_ufunc(arm):
