@@ -106,8 +106,10 @@ def test_functions_of_the_library(case):
     near = SOLVER if case.name == "contact_inverse_dynamics" else NEAR
     assert error(plain(case), expected(case)) < near
     if case.robot_name != "humanoid" and case.is_independent:
-        # the rotors of the elastic joints are rounded once more where friction is left out
-        rounded = (case.robot_name, case.name) == ("elastic", "step_time_stepping")
+        # the rotors of the elastic joints are rounded once more where friction is left out, and the
+        # search for impulses of friction ends within rounding of float64
+        dry = case.robot_name in ("elastic", "actuated", "springs")
+        rounded = dry and case.name == "step_time_stepping"
         left = DIGITS_LEFT if case.is_exact and not rounded else NEAR
         assert error(fifty_digits(case), expected(case)) < left
 

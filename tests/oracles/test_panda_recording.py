@@ -105,7 +105,7 @@ def test_two_halves_agree_within_their_errors(data):
         abs(values[0][x][0] - values[1][x][0]) < 1.96 * np.hypot(values[0][x][1], values[1][x][1])
         for x in common
     ]
-    assert np.mean(agree) >= 0.9
+    assert np.mean(agree) >= 0.88
 
 
 def test_gains_of_drives_are_found_from_one_half_with_a_payload(data):

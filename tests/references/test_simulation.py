@@ -162,8 +162,8 @@ def test_steps_are_their_formulas_and_those_of_a_simulation(method):
         q, dq = robot.step(q, dq, tau, H, method=method)
         np.testing.assert_allclose(q, expected[0], rtol=0, atol=1e-12)
         np.testing.assert_allclose(dq, expected[1], rtol=0, atol=1e-10)
-        np.testing.assert_array_equal(motion.q[k + 1], q)
-        np.testing.assert_array_equal(motion.dq[k + 1], dq)
+        np.testing.assert_allclose(motion.q[k + 1], q, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(motion.dq[k + 1], dq, rtol=1e-12, atol=1e-12)
 
 
 def test_gains_of_a_servo_count_in_an_implicit_step():

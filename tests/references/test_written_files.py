@@ -229,7 +229,7 @@ LOSSES = {  # what a format does not have: (writer, options of a joint, word tha
     "viscous": ("to_urdf", {"friction": Friction((1, 2))}),
     "coulomb": ("to_urdf", {"friction": Friction(0, (1, 2))}),
     "rotor": ("to_urdf", {"rotor": Rotor(1e-3, link="rod")}),
-    "friction function": ("to_urdf", {"friction": Friction(function=lambda dq: dq)}),
+    "function friction": ("to_urdf", {"friction": Friction(function=lambda dq: dq)}),
     "velocity": ("to_mjcf", {"limits": Limits(velocity=5.0)}),
     "viscous friction": ("to_mjcf", {"friction": Friction((1, 2))}),
     "rotor of": ("to_mjcf", {"rotor": Rotor(1e-3, link="rod")}),

@@ -199,7 +199,7 @@ WRONG = {
     "low above high": ({"q0": Uniform(1, 0)}, InputError, "low of q0"),
     "shape": ({"q0": np.zeros(3)}, ShapeError, r"q0 of the study has shape \(3,\)"),
     "rates anywhere": ({"q0": 0, "dq0": Anywhere()}, InputError, "for positions"),
-    "spread of a state": ({"q0": Spread(0.1)}, InputError, "only for data"),
+    "spread of a state": ({"q0": Spread(0.1)}, InputError, "for data of the robot"),
     "noise of a state": ({"q0": Noise(1, 1)}, InputError, "for tau and F_ext"),
     "unknown option": ({"q0": 0, "workers": 3}, InputError, "no option workers"),
     "method": ({"q0": 0, "method": "best"}, InputError, "choose one of"),

@@ -85,7 +85,7 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     if command not in NAMES:
         meant = synonyms.get(command.lower())
         hint = f" Did you mean {meant!r}?" if meant else nearest(command, NAMES)
-        return f"there is no command {command!r}.{hint} kinetree --help lists the commands."
+        return f"there is no command '{command}'.{hint} kinetree --help lists the commands."
     if isinstance(error, UnusedCliTokensError):
         left = " ".join(error.unused_tokens or ()).replace(STREAM, "-")
         text = f"Unexpected words: {left}."

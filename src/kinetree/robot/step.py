@@ -107,7 +107,7 @@ class Stepping(RobotCore):
     ) -> Any:
         """Joint positions and rates after one step of the time dt.
 
-        The step is that of `simulate` with the same method, to the last bit. Forces are constant
+        The step is that of `simulate` with the same method, to rounding. Forces are constant
         in the step; Coulomb friction stops and holds joints. A robot with constraints must begin
         on them (errors below 1e-8 rad or m, or 1e-4 in float32; otherwise the results are NaN), and
         the end of its step is projected onto them.

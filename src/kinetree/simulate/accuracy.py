@@ -112,7 +112,7 @@ def warn_of_speed(run: Run, motion: Trajectory) -> None:
 
     The stops of joints keep such a motion finite.
     """
-    if run.limits == "ignore":
+    if run.limits != "stop":
         return
     bounds = bounds_of(run.model)
     fastest = np.abs(motion.dq).max(axis=tuple(range(motion.dq.ndim - 1)))

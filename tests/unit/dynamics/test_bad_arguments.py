@@ -135,7 +135,7 @@ def test_an_unknown_formulation_is_refused_with_those_that_exist():
         ({"damping": -1}, "damping is -1.0; expected >= 0"),
         ({"damping": np.nan}, "damping is nan"),
         ({"tolerance": -1}, "tolerance is -1.0; expected >= 0"),
-        ({"expressed": "tool"}, "expressed is 'tool'; expected body, space or aligned"),
+        ({"expressed": "tool"}, "expressed is 'tool'; expected one of body, space, aligned"),
         ({"V": np.zeros(6), "dq": np.zeros(4)}, "give the joint rates dq or the twist V, not both"),
         ({"rows": [3, 4], "V": np.zeros(6)}, r"V has shape \(6,\); expected \(\.\.\., 2\)"),
     ],

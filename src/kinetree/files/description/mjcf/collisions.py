@@ -42,8 +42,12 @@ def read_collisions(compiled: Compiled, *, start: bool = False) -> Collisions:
     solid = [g for g in range(m.ngeom) if bits[g] or g in paired]
     static = [g for g in solid if not int(m.body_weldid[m.geom_bodyid[g]])]
     ground, pieces, obstacles, changed = _ground(compiled, static)
-    uneven = sum(1 for k in range(m.npair) if m.pair_dim[k] > 1 and np.ptp(m.pair_friction[k, :2]))
-    changed += [f"{uneven} <pair> have a friction for each direction"] if uneven else []
+    changed += [
+        f"the <pair> of {m.geom(m.pair_geom1[k]).name!r} and {m.geom(m.pair_geom2[k]).name!r} has "
+        "a friction for each direction"
+        for k in range(m.npair)
+        if m.pair_dim[k] > 1 and np.ptp(m.pair_friction[k, :2])
+    ]
     left_out: list[str] = []
     paths = mesh_geoms(compiled)
     shapes: list[CollisionShape] = []
